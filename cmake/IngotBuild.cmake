@@ -1,0 +1,67 @@
+# How Ingot's own sources are compiled. Nothing here reaches a consumer: every flag is private.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  find_program(INGOT_CCACHE ccache)
+  mark_as_advanced(INGOT_CCACHE)
+  if(INGOT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    # With a base folder ccache sees relative paths, so two clones share its entries.
+    cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${PROJECT_BINARY_DIR}" inside)
+    if(inside)
+      set(base "${PROJECT_SOURCE_DIR}")
+    else()
+      set(base "${PROJECT_BINARY_DIR}")
+    endif()
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${base}" "${INGOT_CCACHE}")
+  endif()
+endif()
+
+if(INGOT_SANITIZE)
+  add_compile_options("-fsanitize=${INGOT_SANITIZE}" -fno-omit-frame-pointer)
+  add_link_options("-fsanitize=${INGOT_SANITIZE}")
+  # Instrumented code hides from g++ what is initialised.
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  if(INGOT_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+# Language level, warnings, and the floating-point rule that every unit of Ingot shares.
+function(ingot_compile_options target)
+  set_target_properties(${target} PROPERTIES
+    CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
+    POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic $<$<BOOL:${INGOT_WERROR}>:-Werror>
+    # g++ 12 sees overlapping copies inside "text" + std::string.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+    # g++ also counts a scoped enumerator (DType::i64) as shadowing; clang does not.
+    $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>
+    # The compilers' default fuses a*b+c where the CPU can (aarch64), which changes bits.
+    -ffp-contract=off)
+endfunction()
+
+# ingot_add_layer(<name> SOURCES <file>... [LINK <lower layer>...] [PRIVATE <library>...])
+# Library ingot_<name>; static unless BUILD_SHARED_LIBS says otherwise.
+function(ingot_add_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PRIVATE")
+  set(target ingot_${name})
+  if(NOT arg_SOURCES)
+    file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/empty.cpp" "")
+    set(arg_SOURCES "${CMAKE_CURRENT_BINARY_DIR}/empty.cpp")
+  endif()
+  add_library(${target} ${arg_SOURCES})
+  add_library(ingot::${name} ALIAS ${target})
+  ingot_compile_options(${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} INSTALL_RPATH "$ORIGIN")
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC
+    "$<BUILD_INTERFACE:${INGOT_BUILD_INCLUDE}>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  target_link_libraries(${target} PUBLIC ${arg_LINK} PRIVATE fmt::fmt ${arg_PRIVATE})
+endfunction()

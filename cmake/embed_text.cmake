@@ -1,0 +1,70 @@
+# Run by ingot_embed_text at build time: cmake -DOUT= -DSYMBOL= -DROOT= -DHEADERS=a,b -P this.
+# Text is cut with FIND and SUBSTRING only: list operations would eat semicolons and brackets.
+cmake_minimum_required(VERSION 3.22)
+
+set(text "")
+set(seen "")
+
+# Appends `header` to `text`, its own includes first, each header once.
+macro(append_header header)
+  if(NOT "${header}" IN_LIST seen)
+    list(APPEND seen "${header}")
+    expand_header("${header}")
+  endif()
+endmacro()
+
+function(expand_header header)
+  file(READ "${ROOT}/${header}" rest)
+  string(REPLACE "#pragma once\n" "" rest "${rest}")
+  set(body "")
+  while(TRUE)
+    string(FIND "${rest}" "#include" at)
+    if(at EQUAL -1)
+      break()
+    endif()
+    string(SUBSTRING "${rest}" 0 ${at} before)
+    string(SUBSTRING "${rest}" ${at} -1 rest)
+    string(FIND "${rest}" "\n" end)
+    string(SUBSTRING "${rest}" 0 ${end} line)
+    math(EXPR end "${end} + 1")
+    string(SUBSTRING "${rest}" ${end} -1 rest)
+    if(NOT line MATCHES "^#include <ingot/([a-z0-9_/]+\\.h)>")
+      message(FATAL_ERROR "${header}: cannot embed '${line}': only <ingot/...> headers are freestanding")
+    endif()
+    string(APPEND body "${before}")
+    append_header("${CMAKE_MATCH_1}")
+  endwhile()
+  string(APPEND text "${body}${rest}")
+  set(text "${text}" PARENT_SCOPE)
+  set(seen "${seen}" PARENT_SCOPE)
+endfunction()
+
+string(REPLACE "," ";" roots "${HEADERS}")
+foreach(root IN LISTS roots)
+  append_header("${root}")
+endforeach()
+
+string(FIND "${text}" ")ingot\"" clash)
+if(NOT clash EQUAL -1)
+  message(FATAL_ERROR "${SYMBOL}: the text holds the delimiter )ingot\"")
+endif()
+
+file(WRITE "${OUT}"
+"// Generated from the headers of the op rows; do not edit.
+#ifdef __clang__
+#pragma clang diagnostic ignored \"-Woverlength-strings\"
+#endif
+namespace ingot {
+extern const char ${SYMBOL}[];
+extern const unsigned long ${SYMBOL}Size;
+const char ${SYMBOL}[] = R\"ingot(${text})ingot\";
+const unsigned long ${SYMBOL}Size = sizeof(${SYMBOL}) - 1;
+}  // namespace ingot
+")
+
+# What Ninja or Make must watch, in the form of a compiler's dependency file.
+set(rule "${OUT}:")
+foreach(header IN LISTS seen)
+  string(APPEND rule " \\\n  ${ROOT}/${header}")
+endforeach()
+file(WRITE "${OUT}.d" "${rule}\n")
