@@ -1,0 +1,46 @@
+#include <bit>
+#include <limits>
+
+#include <fmt/ranges.h>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/dims.h>
+
+namespace ingot {
+
+void Dims::too_many() { detail::fail<Error>("dims: more than {} dimensions", kMaxDims); }
+
+std::string to_string(const Dims& dims) {
+  return fmt::format("[{}]", fmt::join(dims.begin(), dims.end(), ", "));
+}
+
+Dims contiguous_strides(const Dims& sizes) {
+  Dims strides = sizes;
+  i64 step = 1;
+  for (int i = sizes.size() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= sizes[i] > 1 ? sizes[i] : 1;
+  }
+  return strides;
+}
+
+i64 Scalar::to_int() const {
+  if (!is_floating()) return i_;
+  if (d_ != d_) return 0;
+  if (d_ >= 9223372036854775808.0) return std::numeric_limits<i64>::max();
+  if (d_ < -9223372036854775808.0) return std::numeric_limits<i64>::min();
+  return static_cast<i64>(d_);
+}
+
+std::string Scalar::str() const {
+  if (kind_ == Kind::boolean) return i_ != 0 ? "true" : "false";
+  return is_floating() ? fmt::format("{}", d_) : std::to_string(i_);
+}
+
+bool Scalar::operator==(const Scalar& o) const {
+  if (kind_ != o.kind_) return false;
+  if (is_floating()) return std::bit_cast<i64>(d_) == std::bit_cast<i64>(o.d_);
+  return i_ == o.i_;
+}
+
+}  // namespace ingot

@@ -1,0 +1,27 @@
+#include <string_view>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/dtype.h>
+
+namespace ingot {
+
+Device::Device(const char* text) {
+  std::string_view s = text;
+  if (s == "cpu") return;
+  bool ok =
+      s.substr(0, 4) == "cuda" && (s.size() == 4 || (s.size() > 5 && s.size() < 8 && s[4] == ':'));
+  int index = 0;
+  for (std::size_t i = 5; ok && i < s.size(); ++i) {
+    ok = s[i] >= '0' && s[i] <= '9';
+    index = index * 10 + (s[i] - '0');
+  }
+  INGOT_CHECK(ok, "device: \"{}\" is not a device; write \"cpu\", \"cuda\" or \"cuda:1\"", s);
+  type_ = DeviceType::cuda;
+  index_ = static_cast<std::int8_t>(index);
+}
+
+std::string Device::str() const {
+  return is_cpu() ? "cpu" : "cuda:" + std::to_string(static_cast<int>(index_));
+}
+
+}  // namespace ingot

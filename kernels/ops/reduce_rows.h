@@ -1,0 +1,389 @@
+#pragma once
+// ROWS: reductions, and the one order in which every reduction of the project is computed. Owns: the
+// rows (identity, combine, finish), the tree, its forms over a row and over columns. Must not know:
+// strides, threads, dtypes of storage. Freestanding: this text is also part of generated source.
+//
+// The tree of a sequence of n elements depends on n alone, never on layout, threads, level or
+// fusion. Element i of a block of 4096 goes to lane i % 16, in order; the lanes are folded 8-4-2-1
+// (lane l with lane l + 8, and so on). Longer sequences: the results of the blocks are again such a
+// sequence.
+#include <ingot/kernels/ops/convert.h>
+
+#if defined(__CUDACC__)
+#define INGOT_LOOP_INDEPENDENT
+#elif defined(__clang__)
+#define INGOT_LOOP_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INGOT_LOOP_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+namespace ingot {
+inline namespace INGOT_ISA {
+namespace rows {
+
+inline constexpr int kReduceLanes = 16;
+inline constexpr Int64 kReduceBlock = 4096;
+
+// any_order: the bits of the result do not depend on the order, so a faster one is taken.
+struct SumRow {
+  template <class T>
+  static constexpr bool any_order = !is_float<T>;
+  template <class T>
+  INGOT_HD static Num<T> identity() {
+    return Num<T>(0);
+  }
+  template <class T>
+  INGOT_HD static Num<T> combine(Num<T> a, Num<T> b) {
+    return a + b;
+  }
+  template <class T>
+  INGOT_HD static Num<T> finish(Num<T> a) {
+    return a;
+  }
+};
+
+struct ProdRow : SumRow {
+  template <class T>
+  INGOT_HD static Num<T> identity() {
+    return Num<T>(1);
+  }
+  template <class T>
+  INGOT_HD static Num<T> combine(Num<T> a, Num<T> b) {
+    return a * b;
+  }
+};
+
+// NaN wins. An extreme that is zero is +0, so that which zero came first does not show.
+struct MaxRow {
+  template <class T>
+  static constexpr bool any_order = true;
+  template <class T>
+  INGOT_HD static Num<T> identity() {
+    if constexpr (is_float<T>) {
+      return Num<T>(-__builtin_inff());
+    } else {
+      return Num<T>(IntegerRange<T>::least);
+    }
+  }
+  template <class T>
+  INGOT_HD static Num<T> combine(Num<T> a, Num<T> b) {
+    return max(a, b);
+  }
+  template <class T>
+  INGOT_HD static Num<T> finish(Num<T> a) {
+    return a + Num<T>(0);
+  }
+};
+
+struct MinRow : MaxRow {
+  template <class T>
+  INGOT_HD static Num<T> identity() {
+    if constexpr (is_float<T>) {
+      return Num<T>(__builtin_inff());
+    } else {
+      return Num<T>(IntegerRange<T>::greatest);
+    }
+  }
+  template <class T>
+  INGOT_HD static Num<T> combine(Num<T> a, Num<T> b) {
+    return min(a, b);
+  }
+};
+
+// Over truth values 0 and 1.
+struct AnyRow : MaxRow {
+  template <class T>
+  INGOT_HD static Num<T> identity() {
+    return Num<T>(0);
+  }
+};
+
+struct AllRow : MinRow {
+  template <class T>
+  INGOT_HD static Num<T> identity() {
+    return Num<T>(1);
+  }
+};
+
+// What is reduced is a callable load(i) -> Num<T>. `direct` ones are a few instructions: they are
+// evaluated inside the loop over lanes, others a piece at a time into a buffer before it, since the
+// compilers vectorise only short expressions there. The bits are the same.
+template <class T>
+struct Elements {
+  static constexpr bool direct = true;
+  const T* x;
+  INGOT_HD Num<T> operator()(Int64 i) const { return Num<T>(x[i]); }
+};
+
+template <class T>
+struct Centred {
+  static constexpr bool direct = true;
+  const T* x;
+  Num<T> centre;
+  INGOT_HD Num<T> operator()(Int64 i) const { return Num<T>(x[i]) - centre; }
+};
+
+template <class T>
+struct CentredSquare {
+  static constexpr bool direct = true;
+  const T* x;
+  Num<T> centre;
+  INGOT_HD Num<T> operator()(Int64 i) const {
+    const Num<T> d = Num<T>(x[i]) - centre;
+    return d * d;
+  }
+};
+
+template <class T>
+struct Products {
+  static constexpr bool direct = true;
+  const T* a;
+  const T* b;
+  INGOT_HD Num<T> operator()(Int64 i) const { return Num<T>(a[i]) * Num<T>(b[i]); }
+};
+
+template <class Load>
+inline constexpr bool is_direct = requires { Load::direct; };
+
+template <class Load>
+const Load& some_load();
+template <class Load>
+using LoadValue = typename decltype(some_load<Load>()(0))::Value;
+
+// A load that is not direct may bring its own loop, fill(begin, n, piece), as good as load(i) for
+// each element.
+template <class Load>
+inline constexpr bool has_fill = requires { &Load::fill; };
+
+template <class Load>
+struct ShiftedDirect {
+  static constexpr bool direct = true;
+  Load load;
+  Int64 by;
+  INGOT_HD auto operator()(Int64 i) const { return load(by + i); }
+};
+template <class Load>
+struct Shifted {
+  Load load;
+  Int64 by;
+  INGOT_HD auto operator()(Int64 i) const { return load(by + i); }
+};
+template <class Load>
+struct ShiftedFill : Shifted<Load> {
+  INGOT_HD void fill(Int64 begin, Int64 n, LoadValue<Load>* piece) const {
+    this->load.fill(this->by + begin, n, piece);
+  }
+};
+template <class Load>
+INGOT_INLINE auto shifted(Load load, Int64 by) {
+  if constexpr (is_direct<Load>) {
+    return ShiftedDirect<Load>{load, by};
+  } else if constexpr (has_fill<Load>) {
+    return ShiftedFill<Load>{{load, by}};
+  } else {
+    return Shifted<Load>{load, by};
+  }
+}
+
+// Elements [0, n) of a block onto the lanes; n is a multiple of N, or the block ends with it.
+template <class R, int N, class T, class Load>
+INGOT_INLINE void onto_lanes(T (&lanes)[N], Int64 n, const Load& load) {
+  Int64 i = 0;
+  for (; i + N <= n; i += N) {
+    for (int l = 0; l < N; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), load(i + l)).v;
+  }
+  for (Int64 l = 0; l < n - i; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), load(i + l)).v;
+}
+
+template <class R, int N, class T>
+INGOT_INLINE Num<T> fold_lanes(T (&lanes)[N]) {
+  if constexpr (N > 16) {
+    for (int l = 0; l < 32; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), Num<T>(lanes[l + 32])).v;
+    for (int l = 0; l < 16; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), Num<T>(lanes[l + 16])).v;
+  }
+  for (int l = 0; l < 8; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), Num<T>(lanes[l + 8])).v;
+  for (int l = 0; l < 4; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), Num<T>(lanes[l + 4])).v;
+  for (int l = 0; l < 2; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), Num<T>(lanes[l + 2])).v;
+  return R::finish(R::combine(Num<T>(lanes[0]), Num<T>(lanes[1])));
+}
+
+// The result of one block: n <= kReduceBlock elements. 64 lanes where the order is free: the
+// compilers keep them in registers also for rows that are more than one instruction.
+template <class R, class Load>
+INGOT_INLINE Num<LoadValue<Load>> reduce_block(Int64 n, Load load) {
+  using T = LoadValue<Load>;
+  constexpr int kLanes = R::template any_order<T> ? 4 * kReduceLanes : kReduceLanes;
+  alignas(64) T lanes[kLanes];
+  for (int l = 0; l < kLanes; ++l) lanes[l] = R::template identity<T>().v;
+  if constexpr (is_direct<Load>) {
+    onto_lanes<R>(lanes, n, load);
+  } else {
+    constexpr Int64 kPiece = 256;
+    alignas(64) T piece[kPiece];
+    for (Int64 begin = 0; begin < n; begin += kPiece) {
+      const Int64 count = n - begin < kPiece ? n - begin : kPiece;
+      if constexpr (has_fill<Load>) {
+        load.fill(begin, count, piece);
+      } else {
+        for (Int64 i = 0; i < count; ++i) piece[i] = load(begin + i).v;
+      }
+      onto_lanes<R>(lanes, count, Elements<T>{piece});
+    }
+  }
+  return fold_lanes<R>(lanes);
+}
+
+// The upper levels of the tree: takes the results of the blocks in order. Three levels are
+// 2^48 elements.
+template <class R, class T>
+class Cascade {
+ public:
+  Cascade() {
+    for (auto& level : lanes_) clear(level);
+  }
+  void put(Num<T> block) { put(0, block); }
+  Num<T> result() {
+    for (int k = 0; k + 1 < kLevels; ++k) put(k + 1, fold_lanes<R>(lanes_[k]));
+    return fold_lanes<R>(lanes_[kLevels - 1]);
+  }
+
+ private:
+  static constexpr int kLevels = 3;
+
+  static void clear(T (&level)[kReduceLanes]) {
+    for (T& lane : level) lane = R::template identity<T>().v;
+  }
+  void put(int k, Num<T> value) {
+    T& lane = lanes_[k][count_[k] % kReduceLanes];
+    lane = R::combine(Num<T>(lane), value).v;
+    if (++count_[k] == kReduceBlock && k + 1 < kLevels) {
+      const Num<T> folded = fold_lanes<R>(lanes_[k]);
+      clear(lanes_[k]);
+      count_[k] = 0;
+      put(k + 1, folded);
+    }
+  }
+
+  T lanes_[kLevels][kReduceLanes];
+  Int64 count_[kLevels] = {};
+};
+
+// The result of n elements: load(0) ... load(n - 1). The identity when n is 0.
+template <class R, class Load>
+INGOT_INLINE Num<LoadValue<Load>> reduce_row(Int64 n, Load load) {
+  if (n <= kReduceBlock) return reduce_block<R>(n, load);
+  Cascade<R, LoadValue<Load>> cascade;
+  for (Int64 begin = 0; begin < n; begin += kReduceBlock) {
+    const Int64 count = n - begin < kReduceBlock ? n - begin : kReduceBlock;
+    cascade.put(reduce_block<R>(count, shifted(load, begin)));
+  }
+  return cascade.result();
+}
+
+// Several short rows side by side: n <= kReduceLanes elements each, `stride` apart; out[r] for each
+// row. The tree of so few elements has one element on a lane.
+template <class R, class T>
+INGOT_INLINE void reduce_short_rows(Int64 rows, Int64 n, const T* x, Int64 stride, T* out) {
+  constexpr Int64 kRows = 64;
+  alignas(64) T lanes[kReduceLanes][kRows];
+  for (Int64 begin = 0; begin < rows; begin += kRows) {
+    const Int64 count = rows - begin < kRows ? rows - begin : kRows;
+    const T* from = x + begin * stride;
+    const Num<T> start = R::template identity<T>();
+    if (n == 0) {
+      for (Int64 r = 0; r < count; ++r) lanes[0][r] = start.v;
+    }
+    for (Int64 l = 0; l < n; ++l) {
+      for (Int64 r = 0; r < count; ++r) {
+        lanes[l][r] = R::combine(start, Num<T>(from[r * stride + l])).v;
+      }
+    }
+    for (Int64 half = kReduceLanes / 2; half > 0; half /= 2) {
+      for (Int64 l = 0; l < half && l + half < n; ++l) {
+        for (Int64 r = 0; r < count; ++r) {
+          lanes[l][r] = R::combine(Num<T>(lanes[l][r]), Num<T>(lanes[l + half][r])).v;
+        }
+      }
+    }
+    for (Int64 r = 0; r < count; ++r) out[begin + r] = R::finish(Num<T>(lanes[0][r])).v;
+  }
+}
+
+// Columns. One block of at most kReduceBlock rows is start_columns, add_rows for its rows in order,
+// fold_columns; lane l of column j is lanes[l * cols + j]. The results of the blocks of a column are
+// reduced like those of a row. A block of fewer than kReduceLanes rows uses that many lanes.
+INGOT_INLINE Int64 lanes_of_block(Int64 rows) {
+  return rows < 1 ? 1 : rows < kReduceLanes ? rows : kReduceLanes;
+}
+
+template <class R, class T>
+INGOT_INLINE void start_columns(Int64 block_rows, Int64 cols, T* lanes) {
+  const Int64 n = lanes_of_block(block_rows) * cols;
+  for (Int64 k = 0; k < n; ++k) lanes[k] = R::template identity<T>().v;
+}
+
+// Rows [first, first + rows) of the block: load(r, j) -> Num<T>, r from 0.
+template <class R, class T, class Load>
+INGOT_INLINE void add_rows(Int64 first, Int64 rows, Int64 cols, T* lanes, const Load& load) {
+  const auto one = [&](Int64 r) {
+    T* lane = lanes + (first + r) % kReduceLanes * cols;
+    INGOT_LOOP_INDEPENDENT
+    for (Int64 j = 0; j < cols; ++j) lane[j] = R::combine(Num<T>(lane[j]), load(r, j)).v;
+  };
+  constexpr Int64 kStep = kReduceLanes;
+  Int64 r = 0;
+  for (; r < rows && (first + r) % kStep != 0; ++r) one(r);
+  // Four rows of one lane at a time save most of the traffic of the lanes.
+  for (; r + 4 * kStep <= rows; r += 4 * kStep) {
+    for (Int64 q = r; q < r + kStep; ++q) {
+      T* lane = lanes + (q - r) * cols;
+      INGOT_LOOP_INDEPENDENT
+      for (Int64 j = 0; j < cols; ++j) {
+        const Num<T> two = R::combine(R::combine(Num<T>(lane[j]), load(q, j)), load(q + kStep, j));
+        lane[j] = R::combine(R::combine(two, load(q + 2 * kStep, j)), load(q + 3 * kStep, j)).v;
+      }
+    }
+  }
+  for (; r < rows; ++r) one(r);
+}
+
+// The same for rows without gaps, x[r * cols + j]: sixteen rows are one long one, so that few
+// columns cost no more than many.
+template <class R, class T>
+INGOT_INLINE void add_dense_rows(Int64 first, Int64 rows, Int64 cols, T* lanes, const T* x) {
+  const auto element = [&](Int64 r, Int64 j) { return Num<T>(x[r * cols + j]); };
+  Int64 r = (kReduceLanes - first % kReduceLanes) % kReduceLanes;
+  if (r > rows) r = rows;
+  add_rows<R>(first, r, cols, lanes, element);
+  const Int64 wide = kReduceLanes * cols;
+  for (; r + 4 * kReduceLanes <= rows; r += 4 * kReduceLanes) {
+    const T* at = x + r * cols;
+    INGOT_LOOP_INDEPENDENT
+    for (Int64 k = 0; k < wide; ++k) {
+      const Num<T> two = R::combine(R::combine(Num<T>(lanes[k]), Num<T>(at[k])),
+                                    Num<T>(at[k + wide]));
+      lanes[k] = R::combine(R::combine(two, Num<T>(at[k + 2 * wide])), Num<T>(at[k + 3 * wide])).v;
+    }
+  }
+  x += r * cols;
+  add_rows<R>(first + r, rows - r, cols, lanes, element);
+}
+
+template <class R, class T>
+INGOT_INLINE void fold_columns(Int64 block_rows, Int64 cols, T* lanes, T* out) {
+  Int64 used = lanes_of_block(block_rows);
+  for (Int64 half = kReduceLanes / 2; half > 0; half /= 2) {
+    const Int64 pairs = used > half ? used - half : 0;
+    const T* upper = lanes + half * cols;
+    INGOT_LOOP_INDEPENDENT
+    for (Int64 k = 0; k < pairs * cols; ++k) {
+      lanes[k] = R::combine(Num<T>(lanes[k]), Num<T>(upper[k])).v;
+    }
+    if (used > half) used = half;
+  }
+  for (Int64 j = 0; j < cols; ++j) out[j] = R::finish(Num<T>(lanes[j])).v;
+}
+
+}  // namespace rows
+}  // namespace INGOT_ISA
+}  // namespace ingot
