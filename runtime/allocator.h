@@ -1,0 +1,36 @@
+// Memory for tensors: a caching allocator per device.
+// Owns: blocks, their reuse, statistics, the limit and the out-of-memory error. Blocks are 256-byte
+// aligned. Must not know: tensors.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <ingot/kernels/core/dims.h>
+#include <ingot/kernels/core/dtype.h>
+
+namespace ingot {
+
+inline constexpr std::size_t kStorageAlignment = 256;
+
+struct MemoryStats {
+  i64 allocated = 0;       // bytes that tensors hold
+  i64 peak_allocated = 0;  // the most of it since the start or reset_peak_memory()
+  i64 reserved = 0;        // bytes held from the system: allocated plus cached
+  i64 requests = 0;        // allocations asked for
+  i64 from_system = 0;     // of these, how many the cache could not serve
+};
+
+// nullptr for 0 bytes. Throws OutOfMemoryError with request, limit and statistics; blocks that only
+// the cache holds are given back to the system first.
+void* allocate(std::size_t bytes, Device device);
+void deallocate(void* block, std::size_t bytes, Device device) noexcept;
+
+MemoryStats memory_stats(Device device = kCPU);
+std::string memory_summary(Device device = kCPU);
+void reset_peak_memory(Device device = kCPU);
+void empty_cache(Device device = kCPU);
+// The most bytes that allocate() takes from the system; 0: no limit.
+void set_memory_limit(i64 bytes, Device device = kCPU);
+
+}  // namespace ingot

@@ -1,0 +1,29 @@
+// INGOT_CHECK_AT: a check outside of dispatch() that knows the caller's line.
+// Owns: the form "op: sentence; at file:line" for code that is no op (modules, optimisers, files).
+// Internal, since it pulls in fmt. Must not know: tensors.
+#pragma once
+
+#include <string>
+
+#include <ingot/kernels/core/check.h>
+
+namespace ingot::detail {
+
+// The sentence starts with "op: "; the text given does not.
+template <class E, class... A>
+[[noreturn, gnu::cold, gnu::noinline]] void fail_at(const char* op, Loc loc,
+                                                    fmt::format_string<A...> text, A&&... args) {
+  throw E(
+      fmt::format("{}: {}; at {}", op, fmt::format(text, std::forward<A>(args)...), to_string(loc)),
+      op, loc);
+}
+
+}  // namespace ingot::detail
+
+// INGOT_CHECK_AT("SGD", loc, lr >= 0, "lr must not be negative, got {}", lr)
+#define INGOT_CHECK_AT(op, loc, condition, ...)                       \
+  do {                                                                \
+    if (!(condition)) [[unlikely]] {                                  \
+      ::ingot::detail::fail_at<::ingot::Error>(op, loc, __VA_ARGS__); \
+    }                                                                 \
+  } while (false)

@@ -1,0 +1,198 @@
+#include <limits>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/ops/structured/random.h>
+#include <ingot/runtime/autograd.h>
+#include <ingot/runtime/dispatch.h>
+#include <ingot/runtime/generator.h>
+#include <ingot/runtime/observer.h>
+
+namespace ingot {
+
+constinit thread_local Interceptor* t_interceptor = nullptr;
+
+namespace {
+
+constinit thread_local bool t_grad = true;
+constinit thread_local const Loc* t_line = nullptr;
+
+// More inputs than this (a long cat) go through the heap.
+constexpr int kInlineInputs = 8;
+
+// An array of n T on the stack when small.
+template <class T>
+class Array {
+ public:
+  explicit Array(int n)
+      : data_(n <= kInlineInputs ? inline_ : new T[static_cast<std::size_t>(n)]) {}
+  ~Array() {
+    if (data_ != inline_) delete[] data_;
+  }
+  Array(const Array&) = delete;
+  T& operator[](int i) { return data_[i]; }
+  T* data() { return data_; }
+
+ private:
+  T inline_[kInlineInputs];
+  T* data_;
+};
+
+void check_ready(const Storage& s, const Call& call) {
+  switch (s.state.load(std::memory_order_acquire)) {
+    case ByteState::real:
+      return;
+    case ByteState::poisoned:
+      rethrow_poison(s);
+    case ByteState::pending:
+      throw Error(complete_message(fmt::format("{}: an operand is pending in a compiled call of "
+                                               "another thread; it is ready when that call returns",
+                                               call.op.name),
+                                   call),
+                  call.op.name, call.loc);
+  }
+}
+
+std::size_t storage_bytes(const Meta& m) {
+  // Sizes whose product overflows never reach the allocator.
+  double bytes = item_size(m.dtype);
+  for (i64 d : m.sizes) bytes *= static_cast<double>(d);
+  if (bytes > 0x1p52) {
+    detail::fail<OutOfMemoryError>("out of memory on {}: {} needs {:.3g} bytes", m.device.str(),
+                                   describe(m), bytes);
+  }
+  return static_cast<std::size_t>(m.numel()) * static_cast<std::size_t>(item_size(m.dtype));
+}
+
+template <class E>
+[[noreturn]] void rethrow_complete(const E& error, const Call& call) {
+  throw E(complete_message(error.what(), call), call.op.name, call.loc);
+}
+
+void run(const Call& call, const OpArgs& args, Tensor* out, Ticket* ticket) {
+  const OpInfo& op = call.op;
+  Meta metas[kMaxOutputs];
+  i64 offset = 0;
+  op.infer(op, args, metas, &offset);
+  if (op.kind == OpKind::view) {
+    const TensorImpl& x = call.in[0]->get();
+    out[0] = Tensor(TensorImpl::create(x.storage, metas[0], x.offset + offset));
+    return;
+  }
+  if (call.writes >= 0) {
+    const Tensor& target = *call.in[call.writes];
+    INGOT_CHECK(metas[0].sizes == target.sizes(), "{}: the result {} does not fit the written {}",
+                op.name, describe(metas[0]), describe(target.meta()));
+    out[0] = target;
+  }
+  for (int i = call.writes >= 0 ? 1 : 0; i < op.n_out; ++i) {
+    out[i] = Tensor(
+        TensorImpl::create(Storage::create(storage_bytes(metas[i]), metas[i].device), metas[i], 0));
+  }
+  if (op.kind == OpKind::random) {
+    *ticket = draw_ticket(metas[0].device, structured::blocks_drawn(metas[0]));
+  }
+  Array<BufferView> in(call.n_in);
+  for (int i = 0; i < call.n_in; ++i) {
+    in[i] = args.has(i) ? BufferView{call.in[i]->get().data(), args.in[i]}
+                        : BufferView{nullptr, nullptr};
+  }
+  BufferView results[kMaxOutputs];
+  for (int i = 0; i < op.n_out; ++i) results[i] = {out[i].get().data(), &out[i].meta()};
+  run_kernel({op, in.data(), call.n_in, results, op.n_out, call.attrs, *ticket}, call.loc);
+}
+
+}  // namespace
+
+std::string complete_message(const std::string& text, const Call& call) {
+  std::string operands;
+  for (int i = 0; i < call.n_in; ++i) {
+    if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
+    if (!operands.empty()) operands += ", ";
+    operands += describe(call.in[i]->meta());
+  }
+  return fmt::format("{}{}; at {}", text, operands.empty() ? "" : " (" + operands + ")",
+                     to_string(call.loc));
+}
+
+namespace {
+
+// Runs f; an Error from it is completed with the operands and the line.
+template <class F>
+void completing(const Call& call, F f) {
+  try {
+    f();
+  } catch (const OutOfMemoryError& e) {
+    rethrow_complete(e, call);
+  } catch (const IndexError& e) {
+    rethrow_complete(e, call);
+  } catch (const DeviceError& e) {
+    rethrow_complete(e, call);
+  } catch (const Error& e) {
+    rethrow_complete(e, call);
+  }
+}
+
+void dispatch_at(const Call& call, Tensor* out) {
+  if (call.writes >= 0) completing(call, [&] { check_write(call); });
+  Interceptor* frame = t_interceptor;
+  if (frame != nullptr && frame->match(call, out)) {
+    record_history(call, out);
+    return;
+  }
+  Array<const Meta*> metas(call.n_in);
+  for (int i = 0; i < call.n_in; ++i) {
+    bool present = call.in[i] != nullptr && call.in[i]->defined();
+    metas[i] = present ? &call.in[i]->meta() : nullptr;
+    if (present) check_ready(*call.in[i]->get().storage, call);
+  }
+  OpArgs args{metas.data(), call.n_in, call.attrs, call.device};
+  Ticket ticket;
+  {
+    ScopedEvent event({.kind = EventKind::op,
+                       .name = call.op.name,
+                       .loc = call.loc,
+                       .op = &call.op,
+                       .args = &args});
+    completing(call, [&] { run(call, args, out, &ticket); });
+  }
+  if (frame != nullptr) frame->executed(call, out, ticket);
+  record_history(call, out);
+}
+
+}  // namespace
+
+void dispatch(const Call& call, Tensor* out) {
+  if (t_line == nullptr) [[likely]] {
+    dispatch_at(call, out);
+  } else {
+    dispatch_at({call.op, call.in, call.n_in, call.attrs, *t_line, call.device, call.writes}, out);
+  }
+}
+
+LineScope::LineScope(Loc loc) : loc_(loc), outer_(t_line) { t_line = &loc_; }
+LineScope::~LineScope() { t_line = outer_; }
+
+void observe(const Tensor& t, Access access, const char* what, Loc loc) {
+  const Storage& s = *t.get().storage;
+  if (t_interceptor != nullptr) t_interceptor->observe(access, &s, what, loc);
+  ByteState state = s.state.load(std::memory_order_acquire);
+  if (state == ByteState::poisoned) rethrow_poison(s);
+  INGOT_CHECK(state == ByteState::real,
+              "{}: the tensor {} is pending in a compiled call of another thread; at {}", what,
+              describe(t.meta()), to_string(loc));
+}
+
+void poison(Storage& storage, std::shared_ptr<const std::exception_ptr> error) {
+  storage.poison = new std::shared_ptr<const std::exception_ptr>(std::move(error));
+  storage.state.store(ByteState::poisoned, std::memory_order_release);
+}
+
+void rethrow_poison(const Storage& storage) {
+  auto* error = static_cast<std::shared_ptr<const std::exception_ptr>*>(storage.poison);
+  std::rethrow_exception(**error);
+}
+
+bool grad_enabled() { return t_grad; }
+void set_grad_enabled(bool on) { t_grad = on; }
+
+}  // namespace ingot

@@ -1,0 +1,112 @@
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/runtime/env.h>
+
+extern char** environ;
+
+namespace ingot {
+
+const std::vector<EnvVariable>& env_variables() {
+  static const std::vector<EnvVariable> table = {
+      {"INGOT_CACHE_DIR", "folder of the kernel cache"},
+      {"INGOT_COMPILE", "0 runs compiled functions eagerly"},
+      {"INGOT_CXX", "host compiler for generated kernels; \"none\" forbids one"},
+      {"INGOT_DISABLE", "list of fusion, codegen, disk_cache"},
+      {"INGOT_DUMP", "folder for generated source and graphs"},
+      {"INGOT_ISA", "base, v3 or v4: the highest instruction set level to use"},
+      {"INGOT_THREADS", "threads of the pool"},
+      {"INGOT_VERIFY", "1 compares every compiled result with eager's, bit for bit"},
+  };
+  return table;
+}
+
+namespace {
+
+std::string text(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+bool flag(const char* variable, bool otherwise) {
+  std::string value = text(variable);
+  if (value.empty()) return otherwise;
+  INGOT_CHECK(value == "0" || value == "1", "{}={} is neither 0 nor 1", variable, value);
+  return value == "1";
+}
+
+std::vector<std::string> list(const char* variable, std::initializer_list<std::string_view> known) {
+  std::vector<std::string> items;
+  std::string rest = text(variable);
+  while (!rest.empty()) {
+    auto comma = rest.find(',');
+    std::string item = rest.substr(0, comma);
+    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+    bool ok = false;
+    for (std::string_view k : known) ok |= item == k;
+    INGOT_CHECK(ok, "{}: \"{}\" is not one of its words", variable, item);
+    items.push_back(item);
+  }
+  return items;
+}
+
+int number(const char* variable) {
+  std::string value = text(variable);
+  if (value.empty()) return 0;
+  char* end = nullptr;
+  long n = std::strtol(value.c_str(), &end, 10);
+  INGOT_CHECK(*end == 0 && n >= 1 && n <= 4096, "{}={} is not a number of threads", variable,
+              value);
+  return static_cast<int>(n);
+}
+
+std::string default_cache_dir() {
+  std::string base = text("XDG_CACHE_HOME");
+  if (!base.empty()) return base + "/ingot";
+  base = text("HOME");
+  return base.empty() ? "" : base + "/.cache/ingot";
+}
+
+void warn_of_unknown_names() {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, "INGOT_", 6) != 0) continue;
+    std::string_view pair = *entry;
+    std::string_view key = pair.substr(0, pair.find('='));
+    bool known = false;
+    for (const EnvVariable& v : env_variables()) known |= key == v.name;
+    if (!known) {
+      std::fprintf(stderr, "ingot: the environment variable %.*s is not known\n",
+                   static_cast<int>(key.size()), key.data());
+    }
+  }
+}
+
+Env read() {
+  warn_of_unknown_names();
+  Env e;
+  e.cache_dir = text("INGOT_CACHE_DIR");
+  if (e.cache_dir.empty()) e.cache_dir = default_cache_dir();
+  e.cxx = text("INGOT_CXX");
+  e.path = text("PATH");
+  e.dump_dir = text("INGOT_DUMP");
+  e.disable = list("INGOT_DISABLE", {"fusion", "codegen", "disk_cache"});
+  e.isa = text("INGOT_ISA");
+  INGOT_CHECK(e.isa.empty() || e.isa == "base" || e.isa == "v3" || e.isa == "v4",
+              "INGOT_ISA={} is none of base, v3, v4", e.isa);
+  e.verify = flag("INGOT_VERIFY", false);
+  e.compile = flag("INGOT_COMPILE", true);
+  e.threads = number("INGOT_THREADS");
+  return e;
+}
+
+}  // namespace
+
+const Env& env() {
+  static const Env e = read();
+  return e;
+}
+
+}  // namespace ingot

@@ -1,0 +1,33 @@
+// The environment: every INGOT_* variable in one table.
+// Owns: reading it once, at first use; warnings for unknown names, errors for values without
+// effect. Must not know: what the values do.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ingot {
+
+struct EnvVariable {
+  const char* name;
+  const char* help;
+};
+// All that are understood, in the order of the README's table.
+const std::vector<EnvVariable>& env_variables();
+
+struct Env {
+  std::string cache_dir;             // INGOT_CACHE_DIR, else the user's cache folder + /ingot
+  std::string cxx;                   // INGOT_CXX, else empty: search PATH
+  std::string path;                  // PATH
+  std::string dump_dir;              // INGOT_DUMP, empty: no dumps
+  std::vector<std::string> disable;  // INGOT_DISABLE=fusion,codegen,disk_cache
+  std::string isa;                   // INGOT_ISA=base|v3|v4, empty: the best there is
+  bool verify = false;               // INGOT_VERIFY=1
+  bool compile = true;               // INGOT_COMPILE=0: compiled functions run eagerly
+  int threads = 0;                   // INGOT_THREADS, 0: all cores
+};
+
+// Read once; throws Error for a value without effect ("INGOT_THREADS=x is not a number").
+const Env& env();
+
+}  // namespace ingot

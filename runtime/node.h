@@ -1,0 +1,61 @@
+// Node: one step of a tensor's history.
+// Owns: what a step keeps for its gradient rule, and how a rule reads it. Internal to autograd.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <ingot/runtime/autograd.h>
+
+namespace ingot {
+
+// A tensor kept for the backward pass, with the version that makes later writes to it an error.
+struct SavedTensor {
+  Tensor tensor;
+  std::uint32_t version = 0;
+};
+
+class Node {
+ public:
+  using Hook = std::function<Tensor(const Tensor&)>;
+
+  Node(const OpInfo& o, const Attrs& a, Loc l) : op(o), attrs(a), loc(l) {}
+  virtual ~Node() = default;
+  void retain() { refs_.retain(); }
+  void release() {
+    if (refs_.release()) destroy(this);
+  }
+
+  // Gradients of the results in, gradients of the inputs out: grads[i] belongs to edges[i] and
+  // stays undefined where nothing flows. `keep` leaves what was saved in place.
+  virtual void apply(const Tensor* dy, Tensor* grads, bool keep) = 0;
+
+  const OpInfo& op;
+  Attrs attrs;
+  Loc loc;
+  int depth = 0;  // above the deepest input
+  std::vector<Edge> edges;
+  std::vector<std::pair<int, Hook>> hooks;  // by result
+
+ private:
+  static void destroy(Node* node);
+  RefCount refs_;
+};
+
+// The gradient rule of a structured row, instantiated for Tensor.
+struct StructuredRule {
+  SaveMask (*saves)(int n_in) = nullptr;
+  void (*vjp)(Vjp<Tensor>& v) = nullptr;
+};
+// vjp is null for ops without a gradient.
+const StructuredRule& structured_rule(const OpInfo& op);
+
+// The history of one dispatched op; saves what the rules of the wanted gradients read.
+Ref<Node> make_op_node(const Call& call, const Tensor* out, const bool* wanted);
+
+// A write through a view, seen from the tensor that the view belongs to (`base`, with history
+// `before`): the window's gradient goes through `inner`, the rest passes.
+Ref<Node> make_window_node(Ref<Node> inner, Edge before, const TensorImpl& base,
+                           const TensorImpl& window, Loc loc);
+
+}  // namespace ingot

@@ -1,0 +1,74 @@
+// The one hook through which a profiler sees the runtime and the compiler.
+// Owns: the event structs, the pointer to the observer, ScopedEvent. Off costs one relaxed load and
+// a branch. Must not know: who observes, files, formats.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <ingot/kernels/core/error.h>
+#include <ingot/kernels/ops/op_info.h>
+
+namespace ingot {
+
+enum class EventKind : std::uint8_t {
+  op,       // one dispatched op, host work and kernel included
+  kernel,   // a kernel body, inside an op or a plan
+  range,    // record_function, a module's forward
+  compile,  // a phase of compiling: "record", "passes", "codegen", "host compiler", "load"
+  replay,   // a compiled call: the matching part ("guard") and the plan ("plan")
+};
+
+// begin() and end() of one event come from the same thread and nest. Everything behind a pointer
+// is valid during begin() only, except `name`, which stays for the life of the process.
+struct Event {
+  EventKind kind;
+  const char* name;
+  Loc loc = Loc::here();
+  const OpInfo* op = nullptr;    // op, kernel of a single op
+  const OpArgs* args = nullptr;  // operands of an op or kernel, where known
+  const Meta* out = nullptr;     // results of a kernel, where known
+  int n_out = 0;
+  const Cost* cost = nullptr;        // a fused kernel's cost; of single ops it follows from op
+  const char* fused_from = nullptr;  // a fused kernel's ops, "mul add tanh"
+};
+
+struct MemoryEvent {
+  Device device;
+  void* address;
+  std::int64_t bytes;      // negative: freed
+  std::int64_t allocated;  // live bytes after the event
+  std::int64_t reserved;   // bytes held from the system after the event
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void begin(const Event& event) = 0;
+  virtual void end() = 0;  // of the innermost open event of this thread
+  virtual void memory(const MemoryEvent& event) = 0;
+};
+
+// At most one observer at a time; nullptr stops. An observer may be destroyed once no thread can
+// still be inside an event that it began.
+inline std::atomic<Observer*> g_observer{nullptr};
+inline Observer* observer() { return g_observer.load(std::memory_order_relaxed); }
+
+class ScopedEvent {
+ public:
+  explicit ScopedEvent(const Event& event) : observer_(observer()) {
+    if (observer_ != nullptr) [[unlikely]]
+      observer_->begin(event);
+  }
+  ~ScopedEvent() {
+    if (observer_ != nullptr) [[unlikely]]
+      observer_->end();
+  }
+  ScopedEvent(const ScopedEvent&) = delete;
+  ScopedEvent& operator=(const ScopedEvent&) = delete;
+
+ private:
+  Observer* observer_;
+};
+
+}  // namespace ingot

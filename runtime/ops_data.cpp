@@ -1,0 +1,249 @@
+// Creation, copies, casts and joining.
+#include <cmath>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/ops/structured/data.h>
+#include <ingot/kernels/ops/structured/random.h>
+#include <ingot/runtime/internal_ops.h>
+
+namespace ingot {
+
+namespace {
+
+template <class Row>
+Tensor create(const Attrs& attrs, const TensorOptions& options, Loc loc) {
+  Tensor out = dispatch({structured_op<Row>, nullptr, 0, attrs, loc, options.device()});
+  if (options.requires_grad_set()) out.requires_grad_();
+  return out;
+}
+
+TensorOptions like(const Tensor& x, const TensorOptions& o) {
+  TensorOptions out(o.has_dtype() ? o.dtype() : x.dtype(),
+                    o.has_device() ? o.device() : x.device());
+  return out.requires_grad(o.requires_grad_set());
+}
+
+DType dtype_of(Scalar s) {
+  return s.is_floating()                     ? DType::f32
+         : s.kind() == Scalar::Kind::boolean ? DType::boolean
+                                             : DType::i64;
+}
+
+template <class Row>
+Tensor random(Dims sizes, const TensorOptions& options, Scalar a, Scalar b, Loc loc) {
+  Attrs attrs;
+  attrs.dims = sizes;
+  attrs.a = static_cast<i64>(options.dtype());
+  attrs.add_scalar(a);
+  attrs.add_scalar(b);
+  return create<Row>(attrs, options, loc);
+}
+
+template <class Row>
+void write_random(const Tensor& t, double a, double b, Loc loc) {
+  Attrs attrs;
+  attrs.add_scalar(a);
+  attrs.add_scalar(b);
+  const Tensor* in[] = {&t};
+  (void)dispatch({structured_op<Row>, in, 1, attrs, loc, kCPU, 0});
+}
+
+}  // namespace
+
+Tensor full(Dims sizes, Scalar value, TensorOptions options, Loc loc) {
+  Attrs attrs;
+  attrs.dims = sizes;
+  attrs.a = static_cast<i64>(options.has_dtype() ? options.dtype() : dtype_of(value));
+  attrs.add_scalar(value);
+  return create<structured::Full>(attrs, options, loc);
+}
+
+Tensor empty(Dims sizes, TensorOptions options, Loc loc) {
+  return full(sizes, 0.0, options.dtype(options.dtype()), loc);
+}
+Tensor zeros(Dims sizes, TensorOptions options, Loc loc) {
+  return full(sizes, 0.0, options.dtype(options.dtype()), loc);
+}
+Tensor ones(Dims sizes, TensorOptions options, Loc loc) {
+  return full(sizes, 1.0, options.dtype(options.dtype()), loc);
+}
+Tensor zeros_like(const Tensor& x, TensorOptions options, Loc loc) {
+  return full(x.sizes(), 0.0, like(x, options), loc);
+}
+Tensor ones_like(const Tensor& x, TensorOptions options, Loc loc) {
+  return full(x.sizes(), 1.0, like(x, options), loc);
+}
+Tensor full_like(const Tensor& x, Scalar value, TensorOptions options, Loc loc) {
+  return full(x.sizes(), value, like(x, options), loc);
+}
+Tensor empty_like(const Tensor& x, TensorOptions options, Loc loc) {
+  return empty(x.sizes(), like(x, options), loc);
+}
+Tensor scalar_tensor(Scalar value, TensorOptions options, Loc loc) {
+  return full({}, value, options, loc);
+}
+
+Tensor zeros_meta(const Tensor& dy, const Meta& m, Loc loc) {
+  return zeros(m.sizes, TensorOptions(dy.dtype(), dy.device()), loc);
+}
+
+Tensor zeros_geometry(const Tensor& dy, const Meta& m, Loc loc) {
+  Tensor flat = zeros(extent(m), TensorOptions(dy.dtype(), dy.device()), loc);
+  return as_strided(flat, m.sizes, m.strides, 0, loc);
+}
+
+Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options, Loc loc) {
+  double count = 0;
+  bool floating = start.is_floating() || end.is_floating() || step.is_floating();
+  INGOT_CHECK(step.to_double() != 0, "arange: the step is 0; at {}", to_string(loc));
+  if (floating) {
+    count = std::ceil((end.to_double() - start.to_double()) / step.to_double());
+  } else {
+    i64 s = step.to_int(), span = end.to_int() - start.to_int();
+    count = static_cast<double>(s > 0 ? (span + s - 1) / s : (-span - s - 1) / -s);
+  }
+  INGOT_CHECK(count >= 0, "arange: bounds {} and {} do not fit the step {}; at {}", start.str(),
+              end.str(), step.str(), to_string(loc));
+  Attrs attrs;
+  attrs.dims = {static_cast<i64>(count)};
+  attrs.a = static_cast<i64>(options.has_dtype() ? options.dtype()
+                             : floating          ? DType::f32
+                                                 : DType::i64);
+  attrs.add_scalar(start);
+  attrs.add_scalar(step);
+  return create<structured::Arange>(attrs, options, loc);
+}
+
+Tensor arange(Scalar end, TensorOptions options, Loc loc) {
+  return arange(end.is_floating() ? Scalar(0.0) : Scalar(0), end, 1, options, loc);
+}
+
+Tensor eye(i64 n, TensorOptions options, Loc loc) {
+  Tensor i = arange(n, kInt64, loc);
+  Tensor hit = eq(unsqueeze(i, 0, loc), Arg(unsqueeze(i, 1, loc), loc));
+  Tensor out = hit.to(options.dtype(options.dtype()), loc);
+  return options.requires_grad_set() ? out.requires_grad_() : out;
+}
+
+Tensor rand(Dims sizes, TensorOptions options, Loc loc) {
+  return random<structured::Rand>(sizes, options, 0.0, 1.0, loc);
+}
+Tensor randn(Dims sizes, TensorOptions options, Loc loc) {
+  return random<structured::Randn>(sizes, options, 0.0, 1.0, loc);
+}
+Tensor randint(i64 low, i64 high, Dims sizes, TensorOptions options, Loc loc) {
+  INGOT_CHECK(low < high, "randint: no integers in [{}, {}); at {}", low, high, to_string(loc));
+  DType t = options.has_dtype() ? options.dtype() : DType::i64;
+  return random<structured::Randint>(sizes, options.dtype(t), low, high, loc);
+}
+
+Tensor& Tensor::uniform_(double low, double high, Loc loc) {
+  write_random<structured::UniformFill>(*this, low, high, loc);
+  return *this;
+}
+Tensor& Tensor::normal_(double mean, double std, Loc loc) {
+  write_random<structured::NormalFill>(*this, mean, std, loc);
+  return *this;
+}
+
+Tensor Tensor::to(TensorOptions options, Loc loc) const {
+  DType t = options.has_dtype() ? options.dtype() : dtype();
+  Device d = options.has_device() ? options.device() : device();
+  if (t == dtype() && d == device()) return *this;
+  Attrs attrs;
+  attrs.a = static_cast<i64>(t);
+  attrs.b = static_cast<i64>(d.type());
+  attrs.c = d.index();
+  const Tensor* in[] = {this};
+  return dispatch({structured_op<structured::ToCopy>, in, 1, attrs, loc});
+}
+
+Tensor Tensor::cpu(Loc loc) const { return to(TensorOptions(kCPU), loc); }
+Tensor Tensor::cuda(int index, Loc loc) const {
+  return to(TensorOptions(Device(kCUDA, index)), loc);
+}
+
+Tensor to_meta(const Tensor& x, const Meta& m, Loc loc) {
+  return x.to(TensorOptions(m.dtype, m.device), loc);
+}
+
+Tensor clone(const Tensor& x, Loc loc) {
+  const Tensor* in[] = {&x};
+  return dispatch({structured_op<structured::Clone>, in, 1, Attrs{}, loc});
+}
+
+Tensor contiguous(const Tensor& x, Loc loc) {
+  if (x.is_contiguous()) return x;
+  Attrs attrs;
+  attrs.a = 1;
+  const Tensor* in[] = {&x};
+  return dispatch({structured_op<structured::Clone>, in, 1, attrs, loc});
+}
+
+Tensor& Tensor::copy_(const Tensor& source, Loc loc) {
+  const Tensor* in[] = {this, &source};
+  (void)dispatch({structured_op<structured::Copy>, in, 2, Attrs{}, loc, kCPU, 0});
+  return *this;
+}
+
+Tensor& Tensor::fill_(Scalar value, Loc loc) {
+  Attrs attrs;
+  attrs.add_scalar(value);
+  const Tensor* in[] = {this};
+  (void)dispatch({structured_op<structured::Fill>, in, 1, attrs, loc, kCPU, 0});
+  return *this;
+}
+
+Tensor& Tensor::zero_(Loc loc) { return fill_(0, loc); }
+
+void Tensor::operator=(const Arg& value) && {
+  if (value.tensor != nullptr) {
+    copy_(*value.tensor, value.loc);
+  } else {
+    fill_(value.scalar, value.loc);
+  }
+}
+void Tensor::operator=(const Tensor& value) && { copy_(value); }
+void Tensor::operator=(Tensor&& value) && { copy_(value); }
+
+Tensor cat(const std::vector<Tensor>& tensors, int axis, Loc loc) {
+  INGOT_CHECK(!tensors.empty(), "cat: no tensors given; at {}", to_string(loc));
+  DType dtype = tensors[0].dtype();
+  for (const Tensor& t : tensors) dtype = promote(dtype, t.dtype());
+  std::vector<Tensor> casts;
+  std::vector<const Tensor*> in;
+  for (const Tensor& t : tensors) casts.push_back(t.to(TensorOptions(dtype), loc));
+  for (const Tensor& t : casts) in.push_back(&t);
+  INGOT_CHECK(tensors[0].dim() > 0, "cat: 0-d tensors cannot be joined; use stack; at {}",
+              to_string(loc));
+  Attrs attrs;
+  attrs.a = wrap_axis(axis, tensors[0].dim(), "cat");
+  return dispatch(
+      {structured_op<structured::Cat>, in.data(), static_cast<int>(in.size()), attrs, loc});
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, int axis, Loc loc) {
+  std::vector<Tensor> rows;
+  for (const Tensor& t : tensors) rows.push_back(unsqueeze(t, axis, loc));
+  if (!rows.empty() && axis < 0) axis += rows[0].dim();
+  return cat(rows, axis, loc);
+}
+
+Tensor flip(const Tensor& x, Dims axes, Loc loc) {
+  Attrs attrs;
+  for (i64 a : axes) attrs.dims.push_back(wrap_axis(a, x.dim(), "flip"));
+  const Tensor* in[] = {&x};
+  return dispatch({structured_op<structured::Flip>, in, 1, attrs, loc});
+}
+
+Tensor slice_backward(const Tensor& dy, const Dims& sizes, int axis, i64 start, i64 step, Loc loc) {
+  Attrs attrs;
+  attrs.dims = sizes;
+  attrs.a = axis;
+  attrs.b = step;
+  attrs.add_scalar(start);
+  const Tensor* in[] = {&dy};
+  return dispatch({structured_op<structured::SliceBackward>, in, 1, attrs, loc});
+}
+
+}  // namespace ingot

@@ -1,0 +1,295 @@
+// Elementwise ops: from arguments to one dispatch, with promotion and casts before it.
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/ops/elementwise.h>
+#include <ingot/runtime/internal_ops.h>
+
+namespace ingot {
+
+namespace {
+
+struct Operand {
+  const Tensor* tensor = nullptr;  // null: the scalar
+  Scalar scalar;
+};
+
+Operand operand(const Arg& a) {
+  if (a.tensor != nullptr) (void)a.tensor->get();  // an undefined operand is an Error here
+  return {a.tensor, a.scalar};
+}
+
+DType scalar_dtype(Scalar s) {
+  switch (s.kind()) {
+    case Scalar::Kind::boolean:
+      return DType::boolean;
+    case Scalar::Kind::integer:
+      return DType::i64;
+    case Scalar::Kind::floating:
+      break;
+  }
+  return DType::f32;
+}
+
+// PyTorch's result_type: tensors with dims decide; 0-d tensors, then numbers, only when their
+// category (bool, integer, floating) is higher.
+DType result_type(const Operand* operands, int n) {
+  std::optional<DType> by_rank[3];
+  for (int i = 0; i < n; ++i) {
+    const Tensor* t = operands[i].tensor;
+    int rank = t == nullptr ? 2 : t->dim() == 0 ? 1 : 0;
+    DType d = t == nullptr ? scalar_dtype(operands[i].scalar) : t->dtype();
+    by_rank[rank] = by_rank[rank] ? promote(*by_rank[rank], d) : d;
+  }
+  std::optional<DType> result;
+  for (const std::optional<DType>& d : by_rank) {
+    if (!d) continue;
+    if (!result || category(*d) > category(*result)) result = result ? promote(*result, *d) : d;
+  }
+  return *result;
+}
+
+const Tensor* cast(const Tensor& t, DType dtype, Tensor* storage, Loc loc) {
+  if (t.dtype() == dtype) return &t;
+  *storage = t.to(TensorOptions(dtype), loc);
+  return storage;
+}
+
+// Casts the operands to `dtype` and dispatches. mask: the condition of where(), kept as it is.
+Tensor run(const OpInfo& op, const Tensor* mask, const Operand* operands, int n, DType dtype,
+           int writes, Loc loc) {
+  const Tensor* in[kMaxRowInputs];
+  Tensor casts[kMaxRowInputs];
+  Attrs attrs;
+  int count = 0;
+  bool any_tensor = false;
+  if (mask != nullptr) in[count++] = mask;
+  for (int i = 0; i < n; ++i) {
+    if (operands[i].tensor != nullptr) {
+      in[count] = cast(*operands[i].tensor, dtype, &casts[count], loc);
+      any_tensor = true;
+    } else if (i + 1 == n && !any_tensor) {
+      casts[count] = scalar_tensor(operands[i].scalar, TensorOptions(dtype), loc);
+      in[count] = &casts[count];
+    } else {
+      in[count] = nullptr;
+      attrs.add_scalar(operands[i].scalar);
+    }
+    ++count;
+  }
+  return dispatch({op, in, count, attrs, loc, kCPU, writes});
+}
+
+template <int N>
+Tensor elementwise(const OpInfo& op, const Operand (&operands)[N], Loc loc) {
+  DType dtype = result_type(operands, N);
+  if (op.needs_floating && !is_floating_point(dtype)) dtype = DType::f32;
+  return run(op, nullptr, operands, N, dtype, -1, loc);
+}
+
+template <int N>
+Tensor& elementwise_(const OpInfo& op, Tensor& self, const Operand (&operands)[N], Loc loc) {
+  DType dtype = result_type(operands, N);
+  if (op.needs_floating && !is_floating_point(dtype)) dtype = DType::f32;
+  if (category(dtype) > category(self.dtype())) {
+    throw Error(fmt::format("{}_: the result is {}, which {} cannot hold; at {}", op.name,
+                            name(dtype), describe(self.meta()), to_string(loc)),
+                op.name, loc);
+  }
+  (void)run(op, nullptr, operands, N, self.dtype(), 0, loc);
+  return self;
+}
+
+template <class Row>
+Tensor unary(const Tensor& x, Loc loc) {
+  Operand operands[] = {{&x, {}}};
+  (void)x.get();
+  return elementwise(elementwise_op<Row>, operands, loc);
+}
+
+template <class Row>
+Tensor& unary_(Tensor& x, Loc loc) {
+  (void)x.get();
+  Operand operands[] = {{&x, {}}};
+  return elementwise_(elementwise_op<Row>, x, operands, loc);
+}
+
+template <class Row>
+Tensor binary(const Arg& a, const Arg& b) {
+  Operand operands[] = {operand(a), operand(b)};
+  // The operand that was converted last stands on the line of the call.
+  return elementwise(elementwise_op<Row>, operands, b.loc);
+}
+
+template <class Row>
+Tensor& binary_(Tensor& x, const Arg& other) {
+  (void)x.get();
+  Operand operands[] = {{&x, {}}, operand(other)};
+  return elementwise_(elementwise_op<Row>, x, operands, other.loc);
+}
+
+}  // namespace
+
+#define INGOT_UNARY(function, Row) \
+  Tensor function(const Tensor& x, Loc loc) { return unary<rows::Row>(x, loc); }
+INGOT_UNARY(neg, Neg)
+INGOT_UNARY(abs, Abs)
+INGOT_UNARY(sign, Sign)
+INGOT_UNARY(exp, Exp)
+INGOT_UNARY(expm1, Expm1)
+INGOT_UNARY(log, Log)
+INGOT_UNARY(log1p, Log1p)
+INGOT_UNARY(sqrt, Sqrt)
+INGOT_UNARY(rsqrt, Rsqrt)
+INGOT_UNARY(square, Square)
+INGOT_UNARY(reciprocal, Reciprocal)
+INGOT_UNARY(tanh, Tanh)
+INGOT_UNARY(sigmoid, Sigmoid)
+INGOT_UNARY(erf, Erf)
+INGOT_UNARY(relu, Relu)
+INGOT_UNARY(silu, Silu)
+INGOT_UNARY(softplus, Softplus)
+INGOT_UNARY(sin, Sin)
+INGOT_UNARY(cos, Cos)
+INGOT_UNARY(floor, Floor)
+INGOT_UNARY(ceil, Ceil)
+INGOT_UNARY(trunc, Trunc)
+INGOT_UNARY(round, Round)
+INGOT_UNARY(logical_not, LogicalNot)
+INGOT_UNARY(isnan, IsNan)
+#undef INGOT_UNARY
+
+#define INGOT_UNARY_WRITES(function, Row) \
+  Tensor& Tensor::function(Loc loc) { return unary_<rows::Row>(*this, loc); }
+INGOT_UNARY_WRITES(neg_, Neg)
+INGOT_UNARY_WRITES(abs_, Abs)
+INGOT_UNARY_WRITES(exp_, Exp)
+INGOT_UNARY_WRITES(log_, Log)
+INGOT_UNARY_WRITES(sqrt_, Sqrt)
+INGOT_UNARY_WRITES(rsqrt_, Rsqrt)
+INGOT_UNARY_WRITES(square_, Square)
+INGOT_UNARY_WRITES(reciprocal_, Reciprocal)
+INGOT_UNARY_WRITES(tanh_, Tanh)
+INGOT_UNARY_WRITES(sigmoid_, Sigmoid)
+INGOT_UNARY_WRITES(relu_, Relu)
+INGOT_UNARY_WRITES(floor_, Floor)
+INGOT_UNARY_WRITES(ceil_, Ceil)
+INGOT_UNARY_WRITES(round_, Round)
+#undef INGOT_UNARY_WRITES
+
+#define INGOT_BINARY(function, Row) \
+  Tensor function(const Arg& a, const Arg& b) { return binary<rows::Row>(a, b); }
+INGOT_BINARY(add, Add)
+INGOT_BINARY(sub, Sub)
+INGOT_BINARY(mul, Mul)
+INGOT_BINARY(div, Div)
+INGOT_BINARY(pow, Pow)
+INGOT_BINARY(maximum, Maximum)
+INGOT_BINARY(minimum, Minimum)
+INGOT_BINARY(floor_divide, FloorDivide)
+INGOT_BINARY(remainder, Remainder)
+INGOT_BINARY(fmod, Fmod)
+INGOT_BINARY(eq, Eq)
+INGOT_BINARY(ne, Ne)
+INGOT_BINARY(lt, Lt)
+INGOT_BINARY(le, Le)
+INGOT_BINARY(gt, Gt)
+INGOT_BINARY(ge, Ge)
+INGOT_BINARY(logical_and, LogicalAnd)
+INGOT_BINARY(logical_or, LogicalOr)
+INGOT_BINARY(operator+, Add)
+INGOT_BINARY(operator-, Sub)
+INGOT_BINARY(operator*, Mul)
+INGOT_BINARY(operator/, Div)
+INGOT_BINARY(operator==, Eq)
+INGOT_BINARY(operator!=, Ne)
+INGOT_BINARY(operator<, Lt)
+INGOT_BINARY(operator<=, Le)
+INGOT_BINARY(operator>, Gt)
+INGOT_BINARY(operator>=, Ge)
+INGOT_BINARY(operator&&, LogicalAnd)
+INGOT_BINARY(operator||, LogicalOr)
+#undef INGOT_BINARY
+
+#define INGOT_BINARY_WRITES(function, Row) \
+  Tensor& Tensor::function(const Arg& other) { return binary_<rows::Row>(*this, other); }
+INGOT_BINARY_WRITES(add_, Add)
+INGOT_BINARY_WRITES(sub_, Sub)
+INGOT_BINARY_WRITES(mul_, Mul)
+INGOT_BINARY_WRITES(div_, Div)
+INGOT_BINARY_WRITES(pow_, Pow)
+#undef INGOT_BINARY_WRITES
+
+Tensor operator-(const Tensor& x) { return neg(x); }
+Tensor operator!(const Tensor& x) { return logical_not(x); }
+
+Tensor gelu(const Tensor& x, std::string_view approximate, Loc loc) {
+  if (approximate == "tanh") return unary<rows::GeluTanh>(x, loc);
+  INGOT_CHECK(approximate == "none", "gelu: approximate must be \"none\" or \"tanh\", got \"{}\"",
+              approximate);
+  return unary<rows::Gelu>(x, loc);
+}
+
+Tensor where(const Tensor& condition, const Arg& a, const Arg& b) {
+  INGOT_CHECK(condition.dtype() == DType::boolean,
+              "where: the condition must be bool, got {}; at {}", describe(condition.meta()),
+              to_string(b.loc));
+  Operand operands[] = {operand(a), operand(b)};
+  return run(elementwise_op<rows::Where>, &condition, operands, 2, result_type(operands, 2), -1,
+             b.loc);
+}
+
+Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max, Loc loc) {
+  (void)x.get();
+  if (min && max) {
+    Operand operands[] = {{&x, {}}, {nullptr, *min}, {nullptr, *max}};
+    return elementwise(elementwise_op<rows::Clamp>, operands, loc);
+  }
+  INGOT_CHECK(min || max, "clamp: neither min nor max is given; at {}", to_string(loc));
+  Operand operands[] = {{&x, {}}, {nullptr, min ? *min : *max}};
+  return elementwise(min ? elementwise_op<rows::ClampMin> : elementwise_op<rows::ClampMax>,
+                     operands, loc);
+}
+
+Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max, Loc loc) {
+  (void)get();
+  if (min && max) {
+    Operand operands[] = {{this, {}}, {nullptr, *min}, {nullptr, *max}};
+    return elementwise_(elementwise_op<rows::Clamp>, *this, operands, loc);
+  }
+  INGOT_CHECK(min || max, "clamp_: neither min nor max is given; at {}", to_string(loc));
+  Operand operands[] = {{this, {}}, {nullptr, min ? *min : *max}};
+  return elementwise_(min ? elementwise_op<rows::ClampMin> : elementwise_op<rows::ClampMax>, *this,
+                      operands, loc);
+}
+
+Tensor lerp(const Tensor& start, const Tensor& end, const Arg& weight) {
+  Operand operands[] = {operand(start), operand(end), operand(weight)};
+  return elementwise(elementwise_op<rows::Lerp>, operands, weight.loc);
+}
+
+Tensor& Tensor::lerp_(const Tensor& end, const Arg& weight) {
+  Operand operands[] = {operand(*this), operand(end), operand(weight)};
+  return elementwise_(elementwise_op<rows::Lerp>, *this, operands, weight.loc);
+}
+
+// The rows take the scalar last.
+Tensor addcmul(const Tensor& x, const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) {
+  Operand operands[] = {operand(x), operand(t1), operand(t2), {nullptr, value}};
+  return elementwise(elementwise_op<rows::Addcmul>, operands, loc);
+}
+
+Tensor& Tensor::addcmul_(const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) {
+  Operand operands[] = {operand(*this), operand(t1), operand(t2), {nullptr, value}};
+  return elementwise_(elementwise_op<rows::Addcmul>, *this, operands, loc);
+}
+
+Tensor addcdiv(const Tensor& x, const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) {
+  Operand operands[] = {operand(x), operand(t1), operand(t2), {nullptr, value}};
+  return elementwise(elementwise_op<rows::Addcdiv>, operands, loc);
+}
+
+Tensor& Tensor::addcdiv_(const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) {
+  Operand operands[] = {operand(*this), operand(t1), operand(t2), {nullptr, value}};
+  return elementwise_(elementwise_op<rows::Addcdiv>, *this, operands, loc);
+}
+
+}  // namespace ingot

@@ -1,0 +1,203 @@
+// Ops that read or write by integer tensors and masks.
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/ops/structured/indexing.h>
+#include <ingot/runtime/internal_ops.h>
+
+namespace ingot {
+
+namespace {
+
+template <class Row>
+Tensor axis_op(int axis, int dims, std::initializer_list<const Tensor*> in, Loc loc) {
+  Attrs attrs;
+  attrs.a = wrap_axis(axis, dims, structured_op<Row>.name);
+  return dispatch({structured_op<Row>, in.begin(), static_cast<int>(in.size()), attrs, loc});
+}
+
+// i32 indices become i64.
+Tensor as_index(const Tensor& t, Loc loc) {
+  return t.dtype() == DType::i32 ? t.to(kInt64, loc) : t;
+}
+
+// An index expression brought to the row's form: index tensors of one shape on adjacent axes.
+struct Resolved {
+  Tensor x;                     // views applied, indexed axes moved to the front if they must
+  Dims axes;                    // indexed axes of x
+  std::vector<Tensor> indices;  // one for each axis
+};
+
+Resolved resolve(const Tensor& self, const std::vector<Index>& entries, Loc loc) {
+  // A mask is the index tensors of its true elements.
+  std::vector<Index> flat;
+  for (const Index& e : entries) {
+    if (!e.tensor.defined() || e.tensor.dtype() != DType::boolean) {
+      flat.push_back(e.tensor.defined() ? Index(as_index(e.tensor, loc)) : e);
+      continue;
+    }
+    Tensor positions = nonzero(e.tensor, loc);
+    for (int d = 0; d < e.tensor.dim(); ++d) flat.push_back(select(positions, 1, d, loc));
+  }
+  int consumed = 0;
+  for (const Index& e : flat) {
+    bool takes_axis = e.tensor.defined() || e.view.kind == ViewIndex::Kind::index ||
+                      e.view.kind == ViewIndex::Kind::slice;
+    consumed += takes_axis ? 1 : 0;
+  }
+  INGOT_CHECK_AS(IndexError, consumed <= self.dim(), "index: {} indices for {}; at {}", consumed,
+                 describe(self.meta()), to_string(loc));
+  Resolved r{self, {}, {}};
+  int axis = 0;
+  Dims shape;
+  for (const Index& e : flat) {
+    if (e.tensor.defined()) {
+      shape = broadcast(shape, e.tensor.sizes(), "index");
+      r.axes.push_back(axis++);
+      r.indices.push_back(e.tensor);
+      continue;
+    }
+    switch (e.view.kind) {
+      case ViewIndex::Kind::index:
+        r.x = select(r.x, axis, e.view.index, loc);
+        break;
+      case ViewIndex::Kind::slice:
+        r.x = slice(r.x, axis++, e.view.slice.start, e.view.slice.stop, e.view.slice.step, loc);
+        break;
+      case ViewIndex::Kind::new_axis:
+        r.x = unsqueeze(r.x, axis++, loc);
+        break;
+      case ViewIndex::Kind::ellipsis:
+        axis += self.dim() - consumed;
+        break;
+    }
+  }
+  for (Tensor& t : r.indices) t = contiguous(expand(t, shape, loc), loc);
+  bool adjacent = true;
+  for (int i = 1; i < r.axes.size(); ++i) adjacent &= r.axes[i] == r.axes[i - 1] + 1;
+  if (!adjacent) {  // NumPy's rule: the index shape then comes first
+    Dims order = r.axes;
+    for (int d = 0; d < r.x.dim(); ++d) {
+      bool indexed = false;
+      for (i64 a : r.axes) indexed |= a == d;
+      if (!indexed) order.push_back(d);
+    }
+    r.x = permute(r.x, order, loc);
+    for (int i = 0; i < r.axes.size(); ++i) r.axes[i] = i;
+  }
+  return r;
+}
+
+void put(const Tensor& x, const Dims& axes, const Tensor* indices, const Tensor& values,
+         bool accumulate, Loc loc) {
+  const Tensor* in[2 + kMaxDims] = {&x, &values};
+  for (int i = 0; i < axes.size(); ++i) in[2 + i] = &indices[i];
+  Attrs attrs;
+  attrs.dims = axes;
+  attrs.a = accumulate ? 1 : 0;
+  (void)dispatch({structured_op<structured::IndexPut>, in, 2 + axes.size(), attrs, loc, kCPU, 0});
+}
+
+}  // namespace
+
+Tensor index_select(const Tensor& x, int axis, const Tensor& index, Loc loc) {
+  Tensor i = as_index(index, loc);
+  return axis_op<structured::IndexSelect>(axis, x.dim(), {&x, &i}, loc);
+}
+
+Tensor index_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source, Loc loc) {
+  Tensor i = as_index(index, loc);
+  return axis_op<structured::IndexAdd>(axis, x.dim(), {&x, &i, &source}, loc);
+}
+
+Tensor gather(const Tensor& x, int axis, const Tensor& index, Loc loc) {
+  Tensor i = as_index(index, loc);
+  return axis_op<structured::Gather>(axis, x.dim(), {&x, &i}, loc);
+}
+
+Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source, Loc loc) {
+  Tensor i = as_index(index, loc);
+  return axis_op<structured::ScatterAdd>(axis, x.dim(), {&x, &i, &source}, loc);
+}
+
+Tensor embedding(const Tensor& weight, const Tensor& index, Loc loc) {
+  Tensor i = as_index(index, loc);
+  const Tensor* in[] = {&weight, &i};
+  return dispatch({structured_op<structured::Embedding>, in, 2, Attrs{}, loc});
+}
+
+Tensor embedding_backward(const Tensor& dy, const Tensor& index, i64 rows, Loc loc) {
+  Attrs attrs;
+  attrs.a = rows;
+  const Tensor* in[] = {&dy, &index};
+  return dispatch({structured_op<structured::EmbeddingBackward>, in, 2, attrs, loc});
+}
+
+Tensor index(const Tensor& x, const Dims& axes, const Tensor* indices, Loc loc) {
+  const Tensor* in[1 + kMaxDims] = {&x};
+  for (int i = 0; i < axes.size(); ++i) in[1 + i] = &indices[i];
+  Attrs attrs;
+  attrs.dims = axes;
+  return dispatch({structured_op<structured::Index>, in, 1 + axes.size(), attrs, loc});
+}
+
+Tensor index_put(const Tensor& x, const Dims& axes, const Tensor* indices, const Tensor& values,
+                 bool accumulate, Loc loc) {
+  Tensor out = clone(x, loc);
+  put(out, axes, indices, values, accumulate, loc);
+  return out;
+}
+
+Tensor Tensor::index(const std::vector<Index>& entries, Loc loc) const {
+  Resolved r = resolve(*this, entries, loc);
+  return r.axes.empty() ? r.x : ingot::index(r.x, r.axes, r.indices.data(), loc);
+}
+
+const Tensor Tensor::operator[](const Tensor& mask_or_index) const {
+  return index({Index(mask_or_index)});
+}
+
+Tensor& Tensor::index_put_(const std::vector<Index>& entries, const Arg& values, bool accumulate,
+                           Loc loc) {
+  Resolved r = resolve(*this, entries, loc);
+  Tensor v = values.tensor != nullptr ? values.tensor->to(TensorOptions(dtype()), loc)
+                                      : scalar_tensor(values.scalar, options(), loc);
+  if (r.axes.empty()) {
+    if (accumulate) {
+      r.x.add_(Arg(v, loc));
+    } else {
+      r.x.copy_(v, loc);
+    }
+  } else {
+    put(r.x, r.axes, r.indices.data(), v, accumulate, loc);
+  }
+  return *this;
+}
+
+Tensor nonzero(const Tensor& x, Loc loc) {
+  // The result's size depends on the values: they are read here.
+  std::vector<bool> hit = x.to_vector<bool>(loc);
+  std::vector<i64> positions;
+  Dims strides = contiguous_strides(x.sizes());
+  for (std::size_t i = 0; i < hit.size(); ++i) {
+    if (!hit[i]) continue;
+    i64 rest = static_cast<i64>(i);
+    for (int d = 0; d < x.dim(); ++d) {
+      positions.push_back(rest / strides[d]);
+      rest %= strides[d];
+    }
+  }
+  i64 count = 0;
+  for (bool b : hit) count += b ? 1 : 0;
+  return from_vector(positions, {count, x.dim()}, TensorOptions(kInt64, x.device()), loc);
+}
+
+Tensor masked_select(const Tensor& x, const Tensor& mask, Loc loc) {
+  Dims sizes = broadcast(x.sizes(), mask.sizes(), "masked_select");
+  return expand(x, sizes, loc).index({Index(expand(mask, sizes, loc))}, loc);
+}
+
+Tensor one_hot(const Tensor& index, i64 classes, Loc loc) {
+  Tensor hit = eq(unsqueeze(index, -1, loc), Arg(arange(classes, kInt64, loc), loc));
+  return hit.to(kInt64, loc);
+}
+
+}  // namespace ingot

@@ -1,0 +1,130 @@
+#include <exception>
+#include <memory>
+#include <new>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/runtime/allocator.h>
+#include <ingot/runtime/storage.h>
+
+namespace ingot {
+
+namespace {
+
+// A thread's free objects of one type. Objects may be freed by another thread than made them; past
+// the cap they go back to the system. Trivial, so that it outlives every thread_local destructor.
+template <class T>
+struct FreeList {
+  static constexpr int kCap = 4096;
+  struct Node {
+    Node* next;
+  };
+  Node* head = nullptr;
+  int count = 0;
+
+  void* take() {
+    if (head == nullptr) return ::operator new(sizeof(T));
+    Node* node = std::exchange(head, head->next);
+    --count;
+    return node;
+  }
+  void give(void* memory) {
+    if (count == kCap) {
+      ::operator delete(memory);
+      return;
+    }
+    head = new (memory) Node{head};
+    ++count;
+  }
+};
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+template <class T>
+void* take_object() {
+  return ::operator new(sizeof(T));
+}
+template <class T>
+void give_object(void* memory) {
+  ::operator delete(memory);
+}
+#else
+template <class T>
+constinit thread_local FreeList<T> t_free;
+template <class T>
+void* take_object() {
+  return t_free<T>.take();
+}
+template <class T>
+void give_object(void* memory) {
+  t_free<T>.give(memory);
+}
+#endif
+
+}  // namespace
+
+Ref<Storage> Storage::create(std::size_t bytes, Device device) {
+  void* data = allocate(bytes, device);
+  auto* s = new (take_object<Storage>()) Storage;
+  s->data = data;
+  s->bytes = bytes;
+  s->device = device;
+  return Ref<Storage>::adopt(s);
+}
+
+Ref<Storage> Storage::borrow(void* data, std::size_t bytes, Device device) {
+  auto* s = new (take_object<Storage>()) Storage;
+  s->data = data;
+  s->bytes = bytes;
+  s->device = device;
+  s->borrowed = true;
+  return Ref<Storage>::adopt(s);
+}
+
+Ref<Storage> Storage::pending(std::size_t bytes, Device device) {
+  auto* s = new (take_object<Storage>()) Storage;
+  s->bytes = bytes;
+  s->device = device;
+  s->state.store(ByteState::pending, std::memory_order_relaxed);
+  return Ref<Storage>::adopt(s);
+}
+
+void Storage::materialize() {
+  INGOT_BUG(data == nullptr && !borrowed, "materialize: the storage has bytes already");
+  data = allocate(bytes, device);
+}
+
+void Storage::destroy() noexcept {
+  if (state.load(std::memory_order_relaxed) == ByteState::poisoned) {
+    delete static_cast<std::shared_ptr<const std::exception_ptr>*>(poison);
+  }
+  if (!borrowed) deallocate(data, bytes, device);
+  this->~Storage();
+  give_object<Storage>(this);
+}
+
+std::uint64_t next_stamp() {
+  constexpr std::uint64_t kBlock = 1024;
+  static std::atomic<std::uint64_t> next_block{1};
+  thread_local std::uint64_t next = 0, end = 0;
+  if (next == end) {
+    next = next_block.fetch_add(1, std::memory_order_relaxed) * kBlock;
+    end = next + kBlock;
+  }
+  return next++;
+}
+
+Ref<TensorImpl> TensorImpl::create(Ref<Storage> storage, const Meta& meta, i64 offset) {
+  auto* t = new (take_object<TensorImpl>()) TensorImpl;
+  t->storage = std::move(storage);
+  t->meta = meta;
+  t->offset = offset;
+  t->stamp = next_stamp();
+  return Ref<TensorImpl>::adopt(t);
+}
+
+void TensorImpl::destroy() noexcept {
+  if (autograd != nullptr) ingot::destroy(autograd);
+  this->~TensorImpl();
+  give_object<TensorImpl>(this);
+}
+
+}  // namespace ingot

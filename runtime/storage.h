@@ -1,0 +1,144 @@
+// Storage and TensorImpl: what a Tensor handle points to.
+// Owns: reference counts, lifetime, the states of bytes (real, pending, poisoned) and identity
+// (stamps, frame tags). Must not know: ops, autograd's rules, the compiler.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <ingot/kernels/core/meta.h>
+
+namespace ingot {
+
+class TensorImpl;
+struct AutogradMeta;
+void destroy(AutogradMeta* meta) noexcept;
+
+// An intrusive pointer: T has retain() and release().
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* p) : p_(p) {
+    if (p_ != nullptr) p_->retain();
+  }
+  static Ref adopt(T* p) {
+    Ref r;
+    r.p_ = p;
+    return r;
+  }
+  Ref(const Ref& o) : Ref(o.p_) {}
+  Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  Ref& operator=(const Ref& o) {
+    Ref copy(o);
+    std::swap(p_, copy.p_);
+    return *this;
+  }
+  Ref& operator=(Ref&& o) noexcept {
+    Ref old(std::move(*this));
+    p_ = std::exchange(o.p_, nullptr);
+    return *this;
+  }
+  ~Ref() {
+    if (p_ != nullptr) p_->release();
+  }
+  T* get() const { return p_; }
+  T* operator->() const { return p_; }
+  T& operator*() const { return *p_; }
+  explicit operator bool() const { return p_ != nullptr; }
+  bool operator==(const Ref& o) const { return p_ == o.p_; }
+  T* leak() { return std::exchange(p_, nullptr); }
+
+ private:
+  T* p_ = nullptr;
+};
+
+// A count that frees without an atomic read-modify-write when it is the last one.
+class RefCount {
+ public:
+  void retain() { n_.fetch_add(1, std::memory_order_relaxed); }
+  // True when the caller held the last reference.
+  bool release() {
+    if (n_.load(std::memory_order_acquire) == 1) return true;
+    return n_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  std::uint32_t count() const { return n_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<std::uint32_t> n_{1};
+};
+
+enum class ByteState : std::uint8_t {
+  real,      // `data` holds the bytes
+  pending,   // a compiled call will compute them when its function returns or they are observed
+  poisoned,  // the compiled call that should have computed them failed
+};
+
+class Storage {
+ public:
+  // Bytes from the allocator; 0 bytes need none.
+  static Ref<Storage> create(std::size_t bytes, Device device);
+  // Memory of the caller's, or none yet (data == nullptr, state pending).
+  static Ref<Storage> borrow(void* data, std::size_t bytes, Device device);
+  static Ref<Storage> pending(std::size_t bytes, Device device);
+
+  void retain() { refs_.retain(); }
+  void release() {
+    if (refs_.release()) destroy();
+  }
+  std::uint32_t use_count() const { return refs_.count(); }
+
+  // Gives a pending storage its bytes; the state stays as it is.
+  void materialize();
+
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  Device device;
+  std::atomic<ByteState> state{ByteState::real};
+  bool borrowed = false;
+  std::uint32_t version = 0;  // bumped by each in-place write through the API
+  void* poison = nullptr;     // poisoned: the shared error, see dispatch.h
+
+ private:
+  void destroy() noexcept;
+  RefCount refs_;
+};
+
+// Which result of which compiled call a tensor is; epoch 0: none.
+struct FrameTag {
+  std::uint64_t epoch = 0;
+  std::int32_t result = -1;
+};
+
+std::uint64_t next_stamp();
+
+class TensorImpl {
+ public:
+  static Ref<TensorImpl> create(Ref<Storage> storage, const Meta& meta, i64 offset);
+
+  void retain() { refs_.retain(); }
+  void release() {
+    if (refs_.release()) destroy();
+  }
+  std::uint32_t use_count() const { return refs_.count(); }
+
+  void* data() const { return static_cast<char*>(storage->data) + offset * item_size(meta.dtype); }
+
+  Ref<Storage> storage;
+  Meta meta;
+  i64 offset = 0;           // elements from the start of the storage
+  std::uint64_t stamp = 0;  // identity: unique among tensors, renewed when metadata change
+  FrameTag tag;
+  bool requires_grad = false;      // a leaf that asks for it, or a result of one that does
+  std::uint32_t view_version = 0;  // of the storage when this view's history was last right
+  Ref<TensorImpl> base;            // the tensor that this is a view of, itself no view
+  AutogradMeta* autograd = nullptr;
+
+ private:
+  void destroy() noexcept;
+  RefCount refs_;
+};
+
+}  // namespace ingot

@@ -1,0 +1,206 @@
+// Where bytes leave and enter tensors: item, to_vector, from_vector, data_ptr, equal.
+// Each access is announced first (observe), so that a compiled call runs what is pending.
+#include <cmath>
+#include <cstring>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/ops/rows.h>
+#include <ingot/runtime/dispatch.h>
+#include <ingot/runtime/ops.h>
+
+namespace ingot {
+
+namespace {
+
+template <class T>
+constexpr DType kDTypeOf = [] {
+  if constexpr (std::is_same_v<T, float>) return DType::f32;
+  if constexpr (std::is_same_v<T, double>) return DType::f64;
+  if constexpr (std::is_same_v<T, Half>) return DType::f16;
+  if constexpr (std::is_same_v<T, BFloat16>) return DType::bf16;
+  if constexpr (std::is_same_v<T, i64>) return DType::i64;
+  if constexpr (std::is_same_v<T, int>) return DType::i32;
+  if constexpr (std::is_same_v<T, unsigned char>) return DType::u8;
+  if constexpr (std::is_same_v<T, bool>) return DType::boolean;
+}();
+
+// The value as the conversions of ops give it: toward zero, saturating, NaN -> 0.
+template <class To, class From>
+To convert_value(From v) {
+  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+    return convert_value<To>(to_float(v));
+  } else {
+    return convert<To>(Num<From>(v)).v;
+  }
+}
+
+template <class To, class From>
+void read_as(const Tensor& t, const void* data, std::vector<To>* out) {
+  // Logical order: odometer over all axes.
+  const Meta& m = t.meta();
+  Dims at = Dims::filled(m.dim(), 0);
+  i64 offset = 0, n = m.numel();
+  out->reserve(static_cast<std::size_t>(n));
+  for (i64 i = 0; i < n; ++i) {
+    out->push_back(convert_value<To>(static_cast<const From*>(data)[offset]));
+    for (int d = m.dim() - 1; d >= 0; --d) {
+      offset += m.strides[d];
+      if (++at[d] < m.sizes[d]) break;
+      offset -= at[d] * m.strides[d];
+      at[d] = 0;
+    }
+  }
+}
+
+template <class To>
+std::vector<To> read(const Tensor& t, const char* what, Loc loc) {
+  Tensor source = t.device().is_cpu() ? t : t.cpu(loc);
+  observe(source, Access::read, what, loc);
+  const void* data = source.get().data();
+  std::vector<To> out;
+  switch (t.dtype()) {
+    case DType::f32:
+      read_as<To, float>(source, data, &out);
+      break;
+    case DType::f64:
+      read_as<To, double>(source, data, &out);
+      break;
+    case DType::f16:
+      read_as<To, Half>(source, data, &out);
+      break;
+    case DType::bf16:
+      read_as<To, BFloat16>(source, data, &out);
+      break;
+    case DType::i64:
+      read_as<To, i64>(source, data, &out);
+      break;
+    case DType::i32:
+      read_as<To, int>(source, data, &out);
+      break;
+    case DType::u8:
+      read_as<To, unsigned char>(source, data, &out);
+      break;
+    case DType::boolean:
+      read_as<To, bool>(source, data, &out);
+      break;
+  }
+  return out;
+}
+
+}  // namespace
+
+template <class T>
+std::vector<T> Tensor::to_vector(Loc loc) const {
+  return read<T>(*this, "to_vector", loc);
+}
+
+template <class T>
+T Tensor::item(Loc loc) const {
+  INGOT_CHECK(numel() == 1, "item: {} does not have exactly one element; at {}", describe(meta()),
+              to_string(loc));
+  return read<T>(*this, "item", loc)[0];
+}
+
+void* Tensor::data_ptr(Loc loc) const {
+  observe(*this, Access::write, "data_ptr", loc);
+  return get().data();
+}
+
+template <class T>
+T* Tensor::data_ptr(Loc loc) const {
+  INGOT_CHECK(dtype() == kDTypeOf<T>, "data_ptr: the tensor is {}, not {}; at {}", describe(meta()),
+              name(kDTypeOf<T>), to_string(loc));
+  return static_cast<T*>(data_ptr(loc));
+}
+
+void Tensor::check_accessor(int n, Loc loc) const {
+  INGOT_CHECK(dim() == n, "accessor: the tensor {} does not have {} dims; at {}", describe(meta()),
+              n, to_string(loc));
+}
+
+template <class T>
+Tensor from_vector(const std::vector<T>& values, Dims sizes, TensorOptions options, Loc loc) {
+  INGOT_CHECK(sizes.size() > 0 || values.size() == 1,
+              "from_vector: {} values do not fill the shape []; at {}", values.size(),
+              to_string(loc));
+  for (int i = 0; i < sizes.size(); ++i) {  // one -1
+    if (sizes[i] != -1) continue;
+    i64 known = -sizes.product();
+    INGOT_CHECK(known > 0 && static_cast<i64>(values.size()) % known == 0,
+                "from_vector: {} values do not fill the shape {}; at {}", values.size(),
+                to_string(sizes), to_string(loc));
+    sizes[i] = static_cast<i64>(values.size()) / known;
+  }
+  INGOT_CHECK(sizes.product() == static_cast<i64>(values.size()),
+              "from_vector: {} values do not fill the shape {}; at {}", values.size(),
+              to_string(sizes), to_string(loc));
+  Meta m;
+  m.dtype = kDTypeOf<T>;
+  m.sizes = sizes;
+  m.strides = contiguous_strides(sizes);
+  Ref<Storage> storage = Storage::create(values.size() * sizeof(T), kCPU);
+  if constexpr (std::is_same_v<T, bool>) {
+    auto* out = static_cast<bool*>(storage->data);
+    for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i];
+  } else if (!values.empty()) {
+    std::memcpy(storage->data, values.data(), values.size() * sizeof(T));
+  }
+  Tensor host(TensorImpl::create(std::move(storage), m, 0));
+  Tensor out = host.to(
+      TensorOptions(options.has_dtype() ? options.dtype() : m.dtype, options.device()), loc);
+  if (options.requires_grad_set()) out.requires_grad_();
+  return out;
+}
+
+Tensor tensor(std::initializer_list<double> values, TensorOptions options, Loc loc) {
+  return from_vector(std::vector<double>(values), static_cast<i64>(values.size()),
+                     options.dtype(options.dtype()), loc);
+}
+
+Tensor from_blob(void* data, Dims sizes, TensorOptions options, Loc loc) {
+  INGOT_CHECK(data != nullptr || sizes.product() == 0, "from_blob: the address is null; at {}",
+              to_string(loc));
+  Meta m;
+  m.dtype = options.dtype();
+  m.device = options.device();
+  m.sizes = sizes;
+  m.strides = contiguous_strides(sizes);
+  auto bytes = static_cast<std::size_t>(m.numel() * item_size(m.dtype));
+  Tensor out(TensorImpl::create(Storage::borrow(data, bytes, m.device), m, 0));
+  if (options.requires_grad_set()) out.requires_grad_();
+  return out;
+}
+
+bool equal(const Tensor& a, const Tensor& b, Loc loc) {
+  if (!(a.sizes() == b.sizes()) || a.dtype() != b.dtype()) return false;
+  if (a.dtype() == DType::i64 || a.dtype() == DType::i32) {
+    return read<i64>(a, "equal", loc) == read<i64>(b, "equal", loc);
+  }
+  return read<double>(a, "equal", loc) == read<double>(b, "equal", loc);
+}
+
+bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan, Loc loc) {
+  Dims sizes = broadcast(a.sizes(), b.sizes(), "allclose");
+  std::vector<double> x = read<double>(ingot::expand(a, sizes, loc), "allclose", loc);
+  std::vector<double> y = read<double>(ingot::expand(b, sizes, loc), "allclose", loc);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] == y[i] || (equal_nan && std::isnan(x[i]) && std::isnan(y[i]))) continue;
+    if (!(std::abs(x[i] - y[i]) <= atol + rtol * std::abs(y[i])) || std::isinf(y[i])) return false;
+  }
+  return true;
+}
+
+#define INGOT_ACCESS(T)                                    \
+  template std::vector<T> Tensor::to_vector<T>(Loc) const; \
+  template T Tensor::item<T>(Loc) const;                   \
+  template T* Tensor::data_ptr<T>(Loc) const;              \
+  template Tensor from_vector<T>(const std::vector<T>&, Dims, TensorOptions, Loc);
+INGOT_ACCESS(float)
+INGOT_ACCESS(double)
+INGOT_ACCESS(i64)
+INGOT_ACCESS(int)
+INGOT_ACCESS(unsigned char)
+INGOT_ACCESS(bool)
+#undef INGOT_ACCESS
+
+}  // namespace ingot
