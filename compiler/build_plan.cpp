@@ -1,0 +1,72 @@
+#include <ingot/compiler/build_plan.h>
+#include <ingot/compiler/fusion/fused_step.h>
+#include <ingot/compiler/kernels.h>
+#include <ingot/runtime/env.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace ingot::compiler {
+
+namespace {
+
+bool disabled(const CompileOptions& options, const char* what) {
+  auto has = [&](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), what) != list.end();
+  };
+  return has(options.disable) || has(env().disable);
+}
+
+class Phase {
+ public:
+  Phase(PlanReport& report, const char* name) : report_(report), name_(name) {}
+  ~Phase() {
+    std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start_;
+    report_.phases.push_back({name_, ms.count()});
+  }
+  Phase(const Phase&) = delete;
+
+ private:
+  PlanReport& report_;
+  const char* name_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::vector<std::unique_ptr<Step>> fused_steps(const Segment& segment, PlanReport* report) {
+  std::vector<std::unique_ptr<Step>> steps;
+  for (Group& group : make_groups(segment, needed_ops(segment), &report->not_fused)) {
+    if (group.ops.size() == 1) {
+      // Alone, an op's own kernel is as good as a generated one.
+      steps.push_back(make_op_step(segment, group.ops[0]));
+      continue;
+    }
+    auto step = std::make_unique<FusedStep>(make_program(segment, group), segment);
+    report->fused.push_back({step->program().names(),
+                             segment.ops[static_cast<std::size_t>(group.ops[0])].loc});
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> build_plan(Segment segment, const CompileOptions& options,
+                                 PlanReport* report) {
+  std::vector<std::unique_ptr<Step>> steps;
+  {
+    Phase phase(*report, "passes");
+    steps = disabled(options, "fusion") ? single_steps(segment) : fused_steps(segment, report);
+  }
+  if (!disabled(options, "codegen")) {
+    std::vector<FusedStep*> fused;
+    for (auto& step : steps) {
+      if (step->fused()) fused.push_back(static_cast<FusedStep*>(step.get()));
+    }
+    if (!fused.empty()) {
+      attach_kernels(segment, fused, !disabled(options, "disk_cache"), report);
+    }
+  }
+  return std::make_unique<Plan>(std::move(segment), std::move(steps));
+}
+
+}  // namespace ingot::compiler

@@ -1,0 +1,70 @@
+#include <new>
+
+#include <ingot/compiler/compile.h>
+#include <ingot/compiler/entry.h>
+#include <ingot/compiler/frame.h>
+#include <ingot/kernels/core/check.h>
+#include <ingot/runtime/observer.h>
+
+namespace ingot::compiler {
+
+static_assert(sizeof(Frame) <= 192 && alignof(Frame) <= 8);
+
+std::shared_ptr<Entry> make_entry(CompileOptions options, Loc loc) {
+  return std::make_shared<Entry>(std::move(options), loc);
+}
+
+Ledger ledger_of(const Entry& entry) { return entry.ledger(); }
+std::string graph_of(const Entry& entry) { return entry.text(); }
+std::string source_of(const Entry& entry) { return entry.source(); }
+void reset(Entry& entry) { entry.reset(); }
+
+Signature& scratch_signature() {
+  thread_local Signature signature;
+  return signature;
+}
+
+CallScope::CallScope(Entry& entry) : entry_(entry), outermost_(t_interceptor == nullptr) {}
+
+void CallScope::start(const Signature& signature) {
+  started_ = clock_ns();
+  frame_ = new (frame_memory_) Frame(entry_, entry_.trie_for(signature));
+}
+
+void CallScope::finish() {
+  if (frame_ == nullptr) return;
+  frame_->finish();
+  if (frame_->hit()) {
+    entry_.count_hit(static_cast<double>(frame_->replay_ns()),
+                     static_cast<double>(clock_ns() - started_) / 1000);
+  } else {
+    entry_.count_other_call();
+  }
+  std::exchange(frame_, nullptr)->~Frame();
+}
+
+CallScope::~CallScope() {
+  if (frame_ == nullptr) return;
+  frame_->abort();
+  entry_.count_other_call();
+  frame_->~Frame();
+}
+
+void time_pair(Entry& entry, const std::function<void()>& eager,
+               const std::function<void()>& compiled) {
+  // Interleaved, so that a drift of the machine meets both; half a second at the most.
+  constexpr int kRounds = 200, kLeast = 10;
+  constexpr std::uint64_t kBudget = 500'000'000;
+  compiled();
+  compiled();
+  eager();
+  std::uint64_t start = clock_ns();
+  for (int i = 0; i < kRounds && (i < kLeast || clock_ns() - start < kBudget); ++i) {
+    std::uint64_t t = clock_ns();
+    eager();
+    entry.add_eager_us(static_cast<double>(clock_ns() - t) / 1000);
+    compiled();
+  }
+}
+
+}  // namespace ingot::compiler

@@ -1,0 +1,122 @@
+// compile(): a callable over tensors becomes one that records its first call and replays it.
+// Owns: the public templates. docs/compile.md says what a compiled call guarantees and costs.
+// Must not know: plans, kernels.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <ingot/compiler/ledger.h>
+#include <ingot/compiler/options.h>
+#include <ingot/compiler/signature.h>
+
+namespace ingot {
+
+namespace compiler {
+
+class Entry;
+class Frame;
+
+std::shared_ptr<Entry> make_entry(CompileOptions options, Loc loc);
+// Records eager timings of f for the ledger of `entry` and compiled ones through `compiled`.
+void time_pair(Entry& entry, const std::function<void()>& eager,
+               const std::function<void()>& compiled);
+Ledger ledger_of(const Entry& entry);
+std::string graph_of(const Entry& entry);
+std::string source_of(const Entry& entry);
+void reset(Entry& entry);
+Signature& scratch_signature();
+
+// One call of a compiled function. Inside another compiled call it does nothing: that one's frame
+// sees the ops.
+class CallScope {
+ public:
+  explicit CallScope(Entry& entry);
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+  bool outermost() const { return outermost_; }
+  void start(const Signature& signature);
+  void finish();
+
+ private:
+  alignas(8) unsigned char frame_memory_[192];
+  Entry& entry_;
+  Frame* frame_ = nullptr;
+  std::uint64_t started_ = 0;
+  bool outermost_;
+};
+
+}  // namespace compiler
+
+// A compiled function. Copies share what was recorded; calls may come from several threads.
+template <class F>
+class Compiled {
+ public:
+  Compiled(F fn, CompileOptions options, Loc loc)
+      : fn_(std::make_shared<F>(std::move(fn))),
+        entry_(compiler::make_entry(std::move(options), loc)) {}
+
+  // Gives eager's result: bits, host state and errors. fn runs exactly once.
+  template <class... A>
+  auto operator()(A&&... args) const -> std::invoke_result_t<F&, A...> {
+    using Result = std::invoke_result_t<F&, A...>;
+    compiler::CallScope scope(*entry_);
+    if (scope.outermost()) {
+      compiler::Signature& signature = compiler::scratch_signature();
+      signature.clear();
+      (signature.add_argument(args), ...);
+      scope.start(signature);
+    }
+    if constexpr (std::is_void_v<Result>) {
+      std::invoke(*fn_, std::forward<A>(args)...);
+      scope.finish();
+    } else {
+      Result result = std::invoke(*fn_, std::forward<A>(args)...);
+      scope.finish();  // parameters are dead, the result is held here
+      return result;
+    }
+  }
+
+  // Records the path of these arguments now; the call is a real one.
+  template <class... A>
+  void prepare(const A&... args) const {
+    (void)(*this)(args...);
+  }
+  void reset() const { compiler::reset(*entry_); }
+  Ledger ledger() const { return compiler::ledger_of(*entry_); }
+  std::string graph() const { return compiler::graph_of(*entry_); }
+  std::string source() const { return compiler::source_of(*entry_); }
+
+  const std::shared_ptr<compiler::Entry>& entry() const { return entry_; }
+  F& function() const { return *fn_; }
+
+ private:
+  std::shared_ptr<F> fn_;
+  std::shared_ptr<compiler::Entry> entry_;
+};
+
+// An lvalue that cannot be copied (a Module) is held by reference; other callables by value.
+template <class F>
+auto compile(F&& fn, CompileOptions options = {}, Loc loc = Loc::here()) {
+  using D = std::decay_t<F>;
+  if constexpr (std::is_lvalue_reference_v<F> && !std::is_copy_constructible_v<D>) {
+    return Compiled<std::reference_wrapper<D>>(std::ref(fn), std::move(options), loc);
+  } else {
+    return Compiled<D>(std::forward<F>(fn), std::move(options), loc);
+  }
+}
+
+// Times fn on these arguments, eager and compiled, in turn, and returns the ledger. fn runs many
+// times.
+template <class F, class... A>
+Ledger compare(F&& fn, const A&... args) {
+  auto compiled = compile(fn, {.name = "compare"});
+  compiler::time_pair(
+      *compiled.entry(), [&] { (void)std::invoke(fn, args...); }, [&] { (void)compiled(args...); });
+  return compiled.ledger();
+}
+
+}  // namespace ingot

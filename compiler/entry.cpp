@@ -1,0 +1,208 @@
+#include <algorithm>
+
+#include <ingot/compiler/build_plan.h>
+#include <ingot/compiler/entry.h>
+#include <ingot/compiler/frame.h>
+#include <ingot/kernels/core/check.h>
+
+namespace ingot::compiler {
+
+void Samples::add(double value) {
+  if (values_.size() < kKept) {
+    values_.push_back(value);
+  } else {
+    values_[next_++ % kKept] = value;
+  }
+}
+
+Spread Samples::spread() const {
+  if (values_.empty()) return {};
+  std::vector<double> sorted = values_;
+  std::sort(sorted.begin(), sorted.end());
+  auto at = [&](double q) {
+    return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+  };
+  return {at(0.5), at(0.95), static_cast<int>(sorted.size())};
+}
+
+namespace {
+
+void count_event(std::vector<Ledger::Event>& events, const std::string& what, Loc where) {
+  constexpr std::size_t kKept = 64;
+  for (Ledger::Event& e : events) {
+    if (e.what == what && e.where.line == where.line && e.where.file == where.file) {
+      ++e.count;
+      return;
+    }
+  }
+  if (events.size() < kKept) events.push_back({what, where});
+}
+
+}  // namespace
+
+Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), loc_(loc) {
+  if (options_.name.empty()) options_.name = to_string(loc);
+  for (const std::string& d : options_.disable) {
+    INGOT_CHECK(d == "fusion" || d == "codegen" || d == "disk_cache",
+                "compile: disable has no \"{}\"; it knows \"fusion\", \"codegen\", \"disk_cache\"",
+                d);
+  }
+  INGOT_CHECK(options_.max_variants >= 0, "compile: max_variants is {}", options_.max_variants);
+  figures_.name = options_.name;
+}
+
+std::shared_ptr<Trie> Entry::trie_for(const Signature& signature) {
+  auto find = [&](const Table* table) -> std::shared_ptr<Trie> {
+    if (table == nullptr) return nullptr;
+    for (const auto& [known, trie] : *table) {
+      if (known == signature) return trie;
+    }
+    return nullptr;
+  };
+  if (auto trie = find(table_.load(std::memory_order_acquire))) return trie;
+  std::lock_guard lock(mutex_);
+  const Table* table = table_.load(std::memory_order_relaxed);
+  if (auto trie = find(table)) return trie;
+  auto trie = std::make_shared<Trie>();
+  if (!may_record()) return trie;  // for this call only: an endless row of signatures is not kept
+  auto next = std::make_unique<Table>(table == nullptr ? Table{} : *table);
+  next->emplace_back(signature, trie);
+  table_.store(next.get(), std::memory_order_release);
+  tables_.push_back(std::move(next));
+  return trie;
+}
+
+bool Entry::may_record() const {
+  return variants_.load(std::memory_order_relaxed) < options_.max_variants;
+}
+
+void Entry::publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain) {
+  std::lock_guard lock(mutex_);
+  figures_.launches_eager = figures_.launches_compiled = 0;
+  figures_.bytes_saved = figures_.arena_bytes = 0;
+  for (const auto& node : chain) {
+    if (node->kind != TrieNode::cut && node->kind != TrieNode::end) continue;
+    const Plan& plan = *node->plan.plan;
+    for (const SegmentOp& op : plan.segment().ops) figures_.launches_eager += op.is_view() ? 0 : 1;
+    figures_.launches_compiled += plan.launches();
+    figures_.bytes_saved += plan.bytes_saved();
+    figures_.arena_bytes = std::max(figures_.arena_bytes, plan.arena_bytes());
+    texts_.push_back(to_text(plan.segment()));
+  }
+  Trie::publish(at, std::move(chain));
+  figures_.variants = variants_.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+std::unique_ptr<Plan> Entry::build_plan(Segment segment) {
+  PlanReport report;
+  std::unique_ptr<Plan> plan = compiler::build_plan(std::move(segment), options_, &report);
+  std::lock_guard lock(mutex_);
+  figures_.compiles += report.compiles;
+  figures_.memory_hits += report.memory_hits;
+  figures_.disk_hits += report.disk_hits;
+  for (const auto& e : report.fused) count_event(figures_.fused, e.what, e.where);
+  for (const auto& e : report.not_fused) count_event(figures_.not_fused, e.what, e.where);
+  for (const std::string& s : report.sources) sources_.push_back(s);
+  if (variants_.load(std::memory_order_relaxed) == 0) {
+    for (const Ledger::Phase& p : report.phases) {
+      auto known = std::find_if(figures_.first_call.begin(), figures_.first_call.end(),
+                                [&](const Ledger::Phase& q) { return q.name == p.name; });
+      if (known == figures_.first_call.end()) {
+        figures_.first_call.push_back(p);
+      } else {
+        known->ms += p.ms;
+      }
+    }
+  }
+  return plan;
+}
+
+void Entry::count_hit(double replay_ns, double total_us) {
+  std::lock_guard lock(mutex_);
+  ++figures_.calls;
+  ++figures_.hits;
+  replay_ns_.add(replay_ns);
+  compiled_us_.add(total_us);
+}
+
+void Entry::count_other_call() {
+  std::lock_guard lock(mutex_);
+  ++figures_.calls;
+}
+
+void Entry::count_miss(const std::string& reason, Loc where, bool at_limit) {
+  {
+    std::lock_guard lock(mutex_);
+    count_event(figures_.misses, reason, where);
+  }
+  if (at_limit && options_.at_limit == AtLimit::error) {
+    throw Error(fmt::format("{}: the call matches none of the {} recorded paths that max_variants "
+                            "allows ({}); at {}",
+                            options_.name, options_.max_variants, reason, to_string(where)),
+                "compile", where);
+  }
+}
+
+void Entry::count_cut(const std::string& what, Loc where) {
+  std::lock_guard lock(mutex_);
+  count_event(figures_.cuts, what, where);
+}
+
+void Entry::refuse_cut(const std::string& what, Loc where) const {
+  throw Error(fmt::format("{}: {} reads a value inside a function compiled with fullgraph; at {}",
+                          options_.name, what, to_string(where)),
+              "compile", where);
+}
+
+void Entry::add_eager_us(double us) {
+  std::lock_guard lock(mutex_);
+  eager_us_.add(us);
+}
+
+void Entry::reset() {
+  std::lock_guard lock(mutex_);
+  table_.store(nullptr, std::memory_order_release);
+  variants_.store(0);
+  figures_ = {};
+  figures_.name = options_.name;
+  replay_ns_ = compiled_us_ = eager_us_ = {};
+  texts_.clear();
+  sources_.clear();
+}
+
+Ledger Entry::ledger() const {
+  std::lock_guard lock(mutex_);
+  Ledger l = figures_;
+  l.replay_ns = replay_ns_.spread();
+  l.compiled_us = compiled_us_.spread();
+  l.eager_us = eager_us_.spread();
+  if (l.eager_us.n == 0 || l.compiled_us.n == 0) return l;
+  double saved_us = l.eager_us.median - l.compiled_us.median;
+  l.speedup = l.eager_us.median / l.compiled_us.median;
+  if (saved_us <= 0) return l;
+  double total_ms = 0, compile_ms = 0;
+  for (const Ledger::Phase& p : l.first_call) {
+    total_ms += p.ms;
+    if (p.name == "compile") compile_ms += p.ms;
+  }
+  if (l.compiles > 0) l.break_even_calls.empty_cache = total_ms * 1000 / saved_us;
+  l.break_even_calls.disk_cache = (total_ms - compile_ms) * 1000 / saved_us;
+  l.break_even_calls.kernel_known = (total_ms - compile_ms) * 1000 / saved_us;
+  return l;
+}
+
+std::string Entry::text() const {
+  std::lock_guard lock(mutex_);
+  std::string all;
+  for (const std::string& t : texts_) all += t + "\n";
+  return all;
+}
+
+std::string Entry::source() const {
+  std::lock_guard lock(mutex_);
+  std::string all;
+  for (const std::string& s : sources_) all += s + "\n";
+  return all;
+}
+
+}  // namespace ingot::compiler

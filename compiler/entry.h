@@ -1,0 +1,74 @@
+// Entry: what one compiled function keeps between calls: tries by signature, and the ledger's raw
+// figures. Holds no tensor. Owns: options, locking, statistics. Must not know: frames' tables.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <ingot/compiler/ledger.h>
+#include <ingot/compiler/options.h>
+#include <ingot/compiler/signature.h>
+#include <ingot/compiler/trie.h>
+
+namespace ingot::compiler {
+
+// The last measured values of one figure.
+class Samples {
+ public:
+  void add(double value);
+  Spread spread() const;
+
+ private:
+  static constexpr std::size_t kKept = 512;
+  std::vector<double> values_;
+  std::size_t next_ = 0;
+};
+
+class Entry {
+ public:
+  Entry(CompileOptions options, Loc loc);
+
+  const CompileOptions& options() const { return options_; }
+  Loc loc() const { return loc_; }
+
+  // The trie of this signature, made when it is new.
+  std::shared_ptr<Trie> trie_for(const Signature& signature);
+  // False when max_variants paths are known.
+  bool may_record() const;
+
+  void publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain);
+  std::unique_ptr<Plan> build_plan(Segment segment);
+
+  void count_other_call();
+  void count_hit(double replay_ns, double total_us);
+  // Throws when the limit was reached and the policy is to refuse.
+  void count_miss(const std::string& reason, Loc where, bool at_limit);
+  void count_cut(const std::string& what, Loc where);
+  [[noreturn]] void refuse_cut(const std::string& what, Loc where) const;
+  void add_eager_us(double us);
+
+  void reset();
+  Ledger ledger() const;
+  std::string text() const;  // the segments of all paths
+  std::string source() const;
+
+ private:
+  CompileOptions options_;
+  Loc loc_;
+  mutable std::mutex mutex_;
+  // Snapshots of the table, so that a call looks its trie up without a lock. A superseded one is
+  // kept while the entry lives: another thread may be reading it.
+  using Table = std::vector<std::pair<Signature, std::shared_ptr<Trie>>>;
+  std::vector<std::unique_ptr<const Table>> tables_;
+  std::atomic<const Table*> table_{nullptr};
+  std::atomic<i64> variants_{0};
+  Ledger figures_;  // the counters and events; spreads are in the samples
+  Samples replay_ns_, compiled_us_, eager_us_;
+  std::vector<std::string> texts_, sources_;
+};
+
+}  // namespace ingot::compiler

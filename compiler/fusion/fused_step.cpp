@@ -1,0 +1,227 @@
+#include <ingot/compiler/fusion/fused_step.h>
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cpu/loops.h>
+#include <ingot/kernels/ops/rows.h>
+#include <ingot/runtime/apply_env.h>
+#include <ingot/runtime/observer.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace ingot::compiler {
+
+namespace {
+
+constexpr i64 kTile = 512;          // elements: a handful of f64 temporaries stay in the L1 cache
+constexpr int kMaxTemporaries = 64;
+constexpr int kMaxScalars = 64;
+
+union Cell {
+  i64 i;
+  double d;
+  float f;
+  int i32;
+  unsigned char u8;
+  bool b;
+};
+
+Cell make_cell(Scalar s, DType t) {
+  Cell c{};
+  switch (t) {
+    case DType::f32:
+      c.f = static_cast<float>(s.to_double());
+      break;
+    case DType::f64:
+      c.d = s.to_double();
+      break;
+    case DType::i64:
+      c.i = s.to_int();
+      break;
+    case DType::i32:
+      c.i32 = static_cast<int>(s.to_int());
+      break;
+    case DType::u8:
+      c.u8 = static_cast<unsigned char>(s.to_int());
+      break;
+    case DType::boolean:
+      c.b = s.to_double() != 0;
+      break;
+    case DType::f16:
+    case DType::bf16:
+      break;  // groups do not compute in 16 bits
+  }
+  return c;
+}
+
+// One tile through all instructions.
+class TileInterpreter {
+ public:
+  TileInterpreter(const PointwiseProgram& p, const std::vector<LoopFn>& loops, const Cell* scalars)
+      : p_(p), loops_(loops), scalars_(scalars) {}
+
+  void run(i64 n, char* const* data, const i64* strides) {
+    for (i64 at = 0; at < n; at += kTile) tile(std::min(kTile, n - at), at, data, strides);
+  }
+
+ private:
+  struct Run {
+    void* data;
+    i64 stride;
+  };
+
+  Run resolve(const Operand& o, i64 at, char* const* data, const i64* strides) {
+    switch (o.kind) {
+      case Operand::memory:
+        return {data[o.index] + at * strides[o.index] * item_size(o.dtype), strides[o.index]};
+      case Operand::temporary:
+        return {scratch_ + static_cast<i64>(o.index) * kTile * 8, 1};
+      case Operand::scalar:
+        break;
+    }
+    return {const_cast<Cell*>(&scalars_[o.index]), 0};
+  }
+
+  void tile(i64 n, i64 at, char* const* data, const i64* strides) {
+    for (std::size_t k = 0; k < p_.code.size(); ++k) {
+      const Instruction& code = p_.code[k];
+      Run out = resolve(code.out, at, data, strides);
+      Run in[kMaxRowInputs];
+      for (std::size_t i = 0; i < code.in.size(); ++i) {
+        in[i] = resolve(code.in[i], at, data, strides);
+      }
+      if (loops_[k] == nullptr) {
+        cast(n, out, code.out.dtype, in[0], code.in[0].dtype);
+        continue;
+      }
+      const void* addresses[kMaxRowInputs];
+      i64 steps[1 + kMaxRowInputs] = {out.stride};
+      for (std::size_t i = 0; i < code.in.size(); ++i) {
+        addresses[i] = in[i].data;
+        steps[1 + i] = in[i].stride;
+      }
+      loops_[k](n, out.data, addresses, steps);
+    }
+  }
+
+  // Casts run without gaps: operands with strides are packed first.
+  void cast(i64 n, Run out, DType to, Run in, DType from) {
+    const CopyLoops& copy = *loops().copy;
+    if (in.stride != 1) {
+      copy.move[item_log2(item_size(from))](n, packed_in_, 1, in.data, in.stride);
+      in = {packed_in_, 1};
+    }
+    void* target = out.stride == 1 ? out.data : packed_out_;
+    copy.cast[static_cast<int>(from)][static_cast<int>(to)](n, target, in.data);
+    if (out.stride != 1) {
+      copy.move[item_log2(item_size(to))](n, out.data, out.stride, packed_out_, 1);
+    }
+  }
+
+  const PointwiseProgram& p_;
+  const std::vector<LoopFn>& loops_;
+  const Cell* scalars_;
+  alignas(64) char packed_in_[kTile * 8];
+  alignas(64) char packed_out_[kTile * 8];
+  alignas(64) char scratch_[kMaxTemporaries * kTile * 8];
+};
+
+Cost cost_of(const PointwiseProgram& p, const Segment& s) {
+  Cost cost;
+  double n = static_cast<double>(p.space.product());
+  for (const Instruction& i : p.code) {
+    if (i.op == nullptr) continue;
+    cost.flops += n * i.op->flops;
+    cost.transcendentals += n * i.op->transcendentals;
+  }
+  for (int v : p.memory) {
+    cost.bytes += static_cast<double>(s.meta(v).numel()) * item_size(s.meta(v).dtype);
+  }
+  return cost;
+}
+
+}  // namespace
+
+RunPattern run_pattern(const PointwiseProgram& p, const Segment& s) {
+  Nest nest(p.space);
+  for (int v : p.memory) {
+    nest.add(nullptr, broadcast_strides(s.meta(v), p.space), item_size(s.meta(v).dtype));
+  }
+  nest.collapse();
+  RunPattern pattern;
+  for (std::size_t k = 0; k < p.memory.size(); ++k) {
+    i64 stride = nest.dim() == 0 ? 1 : nest.run_strides()[k];
+    pattern.stride.push_back(stride == 0 || stride == 1 ? static_cast<int>(stride) : 2);
+  }
+  return pattern;
+}
+
+FusedStep::FusedStep(PointwiseProgram program, const Segment& segment)
+    : program_(std::move(program)), cost_(cost_of(program_, segment)), names_(program_.names()) {
+  INGOT_BUG(program_.temporaries <= kMaxTemporaries &&
+                program_.scalars.size() <= static_cast<std::size_t>(kMaxScalars),
+            "fused group of {} temporaries and {} scalars", program_.temporaries,
+            program_.scalars.size());
+  for (const Instruction& i : program_.code) {
+    loops_.push_back(i.op == nullptr ? nullptr : loop_for(*i.op, i.compute));
+  }
+}
+
+void FusedStep::set_kernel(RunFn run, std::shared_ptr<const void> owner) {
+  run_ = run;
+  owner_ = std::move(owner);
+}
+
+std::vector<int> FusedStep::touched(const Segment& segment) const {
+  std::vector<int> buffers;
+  for (int v : program_.memory) buffers.push_back(segment.buffer_of(v));
+  return buffers;
+}
+
+bool FusedStep::offsets_agree(const Segment& s, const Binding& binding) const {
+  if (!program_.shares_written_buffers) return true;
+  for (int i : program_.ops) {
+    const SegmentOp& op = s.ops[static_cast<std::size_t>(i)];
+    for (int v : op.in) {
+      for (int k = 0; v >= 0 && k < program_.written; ++k) {
+        int w = program_.memory[static_cast<std::size_t>(k)];
+        if (s.buffer_of(w) == s.buffer_of(v) && binding.offsets[static_cast<std::size_t>(w)] !=
+                                                    binding.offsets[static_cast<std::size_t>(v)]) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+void FusedStep::run(const Segment& segment, const Binding& binding) const {
+  if (!offsets_agree(segment, binding)) {
+    for (int i : program_.ops) make_op_step(segment, i)->run(segment, binding);
+    return;
+  }
+  apply_env();
+  Cell scalars[kMaxScalars];
+  for (std::size_t i = 0; i < program_.scalars.size(); ++i) {
+    const ScalarUse& use = program_.scalars[i];
+    scalars[i] = make_cell(binding.attrs[static_cast<std::size_t>(use.op)]->s[use.number],
+                           use.dtype);
+  }
+  Nest nest = make_nest(program_, segment, binding);
+  const i64 one[kMaxOperands] = {};
+  const i64* strides = nest.dim() == 0 ? one : nest.run_strides();
+  const SegmentOp& first = segment.ops[static_cast<std::size_t>(program_.ops[0])];
+  ScopedEvent event({.kind = EventKind::kernel,
+                     .name = "fused",
+                     .loc = first.loc,
+                     .cost = &cost_,
+                     .fused_from = names_.c_str()});
+  if (run_ != nullptr) {
+    nest.for_each_run([&](i64 n, char* const* data) { run_(n, data, strides, scalars); });
+    return;
+  }
+  nest.for_each_run([&](i64 n, char* const* data) {
+    TileInterpreter(program_, loops_, scalars).run(n, data, strides);
+  });
+}
+
+}  // namespace ingot::compiler

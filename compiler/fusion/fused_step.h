@@ -1,0 +1,48 @@
+// FusedStep: runs a pointwise group as one pass over memory: by a compiled kernel, or tile by tile
+// through the eager inner loops, with the same bits. Must not know: how kernels are compiled.
+#pragma once
+
+#include <ingot/compiler/fusion/pointwise.h>
+#include <ingot/compiler/plan.h>
+#include <ingot/kernels/kernel_table.h>
+
+#include <atomic>
+#include <memory>
+
+namespace ingot::compiler {
+
+// A generated run: n elements, addresses and strides (in elements) of the walk's operands, scalars
+// as 8-byte cells.
+using RunFn = void (*)(i64 n, char* const* data, const i64* strides, const void* scalars);
+
+// What the walk of this program over the recorded strides looks like, for the code generator.
+struct RunPattern {
+  std::vector<int> stride;  // by operand: 0, 1, or 2 for anything else
+};
+RunPattern run_pattern(const PointwiseProgram& p, const Segment& segment);
+
+class FusedStep final : public Step {
+ public:
+  FusedStep(PointwiseProgram program, const Segment& segment);
+
+  void run(const Segment& segment, const Binding& binding) const override;
+  const std::vector<int>& ops() const override { return program_.ops; }
+  std::vector<int> touched(const Segment& segment) const override;
+  bool fused() const override { return program_.ops.size() > 1; }
+
+  const PointwiseProgram& program() const { return program_; }
+  // The kernel to use from now on; `owner` keeps it loaded.
+  void set_kernel(RunFn run, std::shared_ptr<const void> owner);
+
+ private:
+  bool offsets_agree(const Segment& segment, const Binding& binding) const;
+
+  PointwiseProgram program_;
+  std::vector<LoopFn> loops_;  // by instruction; null: a cast
+  Cost cost_;
+  std::string names_;
+  RunFn run_ = nullptr;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace ingot::compiler

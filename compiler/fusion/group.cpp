@@ -1,0 +1,162 @@
+#include <ingot/compiler/fusion/group.h>
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cpu/iterate.h>
+#include <ingot/kernels/ops/structured/data.h>
+
+#include <algorithm>
+#include <set>
+
+namespace ingot::compiler {
+
+namespace {
+
+// What one kernel's scratch and scalars are sized for.
+constexpr std::size_t kMaxGroupOps = 32;
+
+// A group in the making: what it reads and writes in memory, by buffer.
+struct Candidate {
+  Group group;
+  Dims space;
+  std::set<int> reads, writes;
+  std::set<int> values;  // that cross its border or live in it: bounded by the walk's operands
+};
+
+const Dims& space_of(const Segment& s, const SegmentOp& op) { return s.meta(op.out[0]).sizes; }
+
+void touch(const Segment& s, const SegmentOp& op, Candidate& c) {
+  for (int v : op.in) {
+    if (v >= 0) c.reads.insert(s.buffer_of(v));
+  }
+  for (int v : op.out) c.writes.insert(s.buffer_of(v));
+  for (int v : op.in) {
+    if (v >= 0) c.values.insert(v);
+  }
+  for (int v : op.out) c.values.insert(v);
+}
+
+bool intersects(const std::set<int>& a, const std::set<int>& b) {
+  return std::any_of(a.begin(), a.end(), [&](int x) { return b.count(x) > 0; });
+}
+
+// Whether running `op` before `later` instead of after it could change a byte.
+bool conflicts(const Candidate& later, const Candidate& op) {
+  return intersects(later.writes, op.reads) || intersects(later.reads, op.writes) ||
+         intersects(later.writes, op.writes);
+}
+
+// Values over one buffer that the group writes must be the same elements in the same order: then
+// element i depends on element i only. Offsets are bound per call and checked there.
+bool same_geometry(const Segment& s, const Candidate& group, const Candidate& op) {
+  std::set<int> values = group.values;
+  values.insert(op.values.begin(), op.values.end());
+  std::set<int> written = group.writes;
+  written.insert(op.writes.begin(), op.writes.end());
+  for (int a : values) {
+    if (written.count(s.buffer_of(a)) == 0) continue;
+    for (int b : values) {
+      if (s.buffer_of(b) == s.buffer_of(a) && !(s.meta(a) == s.meta(b))) return false;
+    }
+  }
+  return true;
+}
+
+// Operands that need an address: all values but those made and used inside only. An upper bound.
+int border_values(const Segment& s, const Candidate& group, const Candidate& op) {
+  std::set<int> border;
+  std::set<int> made;
+  auto visit = [&](const Candidate& c) {
+    for (int i : c.group.ops) {
+      const SegmentOp& o = s.ops[static_cast<std::size_t>(i)];
+      for (int v : o.in) {
+        if (v >= 0 && made.count(v) == 0) border.insert(v);
+      }
+      for (int v : o.out) {
+        made.insert(v);
+        const Buffer& b = s.buffer(s.buffer_of(v));
+        if (b.live || !b.produced) border.insert(v);
+      }
+    }
+  };
+  visit(group);
+  visit(op);
+  return static_cast<int>(border.size());
+}
+
+bool feeds(const Segment& s, const Candidate& group, const SegmentOp& op) {
+  for (int v : op.in) {
+    if (v >= 0 && group.writes.count(s.buffer_of(v)) > 0) return true;
+  }
+  return false;
+}
+
+// Empty: the op may join.
+const char* refusal(const Segment& s, const Candidate& group, const Candidate& op) {
+  if (!(group.space == op.space)) return "another shape";
+  if (!same_geometry(s, group, op)) return "memory that the group writes is read in another order";
+  if (group.group.ops.size() >= kMaxGroupOps) return "the group is full";
+  if (border_values(s, group, op) > kMaxOperands) return "too many operands";
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_pointwise(const Segment& s, const SegmentOp& op) {
+  using structured::Clone;
+  using structured::ToCopy;
+  const Meta& out = s.meta(op.out[0]);
+  if (!out.device.is_cpu() || op.out.size() != 1 || out.numel() == 0) return false;
+  // 16-bit operands are not fused yet: the group would have to round after every op.
+  auto narrow = [&](int v) {
+    return v >= 0 && (s.meta(v).dtype == DType::f16 || s.meta(v).dtype == DType::bf16);
+  };
+  if (narrow(op.out[0]) || std::any_of(op.in.begin(), op.in.end(), narrow)) return false;
+  if (*op.op == structured_op<ToCopy> || *op.op == structured_op<Clone>) {
+    return s.meta(op.in[0]).device.is_cpu();
+  }
+  return op.op->kind == OpKind::elementwise && op.op->id >= 0;
+}
+
+std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed,
+                               std::vector<Ledger::Event>* refusals) {
+  std::vector<Candidate> order;
+  for (std::size_t i = 0; i < s.ops.size(); ++i) {
+    const SegmentOp& op = s.ops[i];
+    if (!needed[i]) continue;
+    Candidate single{{{static_cast<int>(i)}, is_pointwise(s, op)}, space_of(s, op), {}, {}, {}};
+    touch(s, op, single);
+    int joined = -1;
+    if (single.group.pointwise) {
+      // Backwards over what runs before: the op may move up past kernels that it does not meet.
+      for (int k = static_cast<int>(order.size()) - 1; k >= 0; --k) {
+        Candidate& group = order[static_cast<std::size_t>(k)];
+        if (group.group.pointwise) {
+          const char* why = refusal(s, group, single);
+          if (why == nullptr) {
+            joined = k;
+            break;
+          }
+          if (feeds(s, group, op)) {
+            refusals->push_back({fmt::format("{} not with {}: {}", op.op->name,
+                                             s.ops[static_cast<std::size_t>(group.group.ops.back())]
+                                                 .op->name,
+                                             why),
+                                 op.loc});
+          }
+        }
+        if (conflicts(group, single)) break;
+      }
+    }
+    if (joined < 0) {
+      order.push_back(std::move(single));
+      continue;
+    }
+    Candidate& group = order[static_cast<std::size_t>(joined)];
+    group.group.ops.push_back(static_cast<int>(i));
+    touch(s, op, group);
+  }
+  std::vector<Group> groups;
+  for (Candidate& c : order) groups.push_back(std::move(c.group));
+  return groups;
+}
+
+}  // namespace ingot::compiler

@@ -1,0 +1,103 @@
+#include <ingot/compiler/fusion/pointwise.h>
+
+#include <algorithm>
+#include <map>
+
+namespace ingot::compiler {
+
+std::string PointwiseProgram::names() const {
+  std::string text;
+  for (const Instruction& i : code) {
+    text += text.empty() ? "" : " ";
+    text += i.op == nullptr ? "cast" : i.op->name;
+  }
+  return text;
+}
+
+PointwiseProgram make_program(const Segment& s, const Group& group) {
+  PointwiseProgram p;
+  p.ops = group.ops;
+  p.space = s.meta(s.ops[static_cast<std::size_t>(group.ops[0])].out[0]).sizes;
+
+  // A result needs memory when its buffer outlives the group: it is live, bound from outside, or
+  // read by an op (or view) elsewhere in the segment.
+  std::vector<bool> in_group(s.ops.size(), false);
+  for (int i : group.ops) in_group[static_cast<std::size_t>(i)] = true;
+  auto read_elsewhere = [&](int buffer) {
+    for (std::size_t i = 0; i < s.ops.size(); ++i) {
+      if (in_group[i]) continue;
+      for (int v : s.ops[i].in) {
+        if (v >= 0 && s.buffer_of(v) == buffer) return true;
+      }
+    }
+    return false;
+  };
+
+  std::map<int, Operand> place;  // by value, of what the group made
+  std::map<int, int> reads;      // by value: operand number among reads
+  std::vector<int> written, read;
+  std::map<int, int> written_at;  // by buffer
+  for (int i : group.ops) {
+    const SegmentOp& op = s.ops[static_cast<std::size_t>(i)];
+    int v = op.out[0];
+    const Buffer& b = s.buffer(s.buffer_of(v));
+    bool memory = b.live || !b.produced || read_elsewhere(s.buffer_of(v));
+    if (memory) {
+      auto [at, fresh] =
+          written_at.emplace(s.buffer_of(v), static_cast<int>(written.size()));
+      if (fresh) written.push_back(v);
+      place[v] = {Operand::memory, at->second, s.meta(v).dtype};
+    } else {
+      place[v] = {Operand::temporary, p.temporaries++, s.meta(v).dtype};
+      p.temporary_dtype.push_back(s.meta(v).dtype);
+    }
+  }
+  p.written = static_cast<int>(written.size());
+  p.memory = written;
+
+  auto operand = [&](int v) {
+    if (auto made = place.find(v); made != place.end()) return made->second;
+    // The memory of a result that was written in place under another name.
+    if (auto at = written_at.find(s.buffer_of(v)); at != written_at.end()) {
+      p.shares_written_buffers = true;
+      return Operand{Operand::memory, at->second, s.meta(v).dtype};
+    }
+    auto [at, fresh] = reads.emplace(v, static_cast<int>(p.memory.size()));
+    if (fresh) p.memory.push_back(v);
+    return Operand{Operand::memory, at->second, s.meta(v).dtype};
+  };
+
+  for (int i : group.ops) {
+    const SegmentOp& op = s.ops[static_cast<std::size_t>(i)];
+    bool row = op.op->kind == OpKind::elementwise;
+    Instruction instruction{row ? op.op : nullptr, s.meta(op.out[0]).dtype, {}, {}};
+    for (int v : op.in) {
+      if (v >= 0) instruction.compute = s.meta(v).dtype;
+    }
+    int scalar = 0;
+    for (int v : op.in) {
+      if (v >= 0) {
+        instruction.in.push_back(operand(v));
+        continue;
+      }
+      instruction.in.push_back(
+          {Operand::scalar, static_cast<int>(p.scalars.size()), instruction.compute});
+      p.scalars.push_back({i, scalar++, instruction.compute});
+    }
+    instruction.out = place.at(op.out[0]);
+    p.code.push_back(std::move(instruction));
+  }
+  return p;
+}
+
+Nest make_nest(const PointwiseProgram& p, const Segment& s, const Binding& binding) {
+  Nest nest(p.space);
+  for (int v : p.memory) {
+    const Meta& m = s.meta(v);
+    nest.add(binding.address(s, v), broadcast_strides(m, p.space), item_size(m.dtype));
+  }
+  nest.collapse();
+  return nest;
+}
+
+}  // namespace ingot::compiler

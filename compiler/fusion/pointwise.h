@@ -1,0 +1,54 @@
+// PointwiseProgram: a fused group of elementwise ops as straight-line code over elements.
+// Owns: instructions, temporaries, the walk's operands; made once from a group. The tile
+// interpreter and the code generator both read it. Must not know: addresses.
+#pragma once
+
+#include <ingot/compiler/fusion/group.h>
+#include <ingot/kernels/cpu/iterate.h>
+
+#include <string>
+#include <vector>
+
+namespace ingot::compiler {
+
+struct Operand {
+  enum Kind : std::uint8_t { memory, temporary, scalar };
+  Kind kind = memory;
+  int index = 0;    // memory: operand of the walk; temporary: its number; scalar: place in scalars
+  DType dtype = DType::f32;
+};
+
+struct Instruction {
+  const OpInfo* op;    // an elementwise row; nullptr: a cast or copy of in[0]
+  DType compute;       // dtype of the row's loop
+  std::vector<Operand> in;
+  Operand out;
+};
+
+// A host scalar of one op, converted to the row's compute dtype when the group runs.
+struct ScalarUse {
+  int op;      // place in Segment::ops
+  int number;  // which of its attrs.s
+  DType dtype;
+};
+
+struct PointwiseProgram {
+  std::vector<int> ops;
+  Dims space;
+  std::vector<int> memory;  // values, by operand of the walk; written ones first
+  int written = 0;          // how many of them are written
+  std::vector<Instruction> code;
+  std::vector<ScalarUse> scalars;
+  int temporaries = 0;
+  std::vector<DType> temporary_dtype;
+  bool shares_written_buffers = false;  // offsets must agree when it runs
+
+  std::string names() const;  // "mul add tanh"
+};
+
+PointwiseProgram make_program(const Segment& segment, const Group& group);
+
+// The group's loop nest over the recorded strides, collapsed; addresses are those of `binding`.
+Nest make_nest(const PointwiseProgram& p, const Segment& segment, const Binding& binding);
+
+}  // namespace ingot::compiler

@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ingot/compiler/jit/elf.h>
+#include <ingot/compiler/jit/files.h>
+#include <ingot/compiler/jit/host_compiler.h>
+#include <ingot/compiler/jit/process.h>
+
+namespace ingot::jit {
+namespace {
+
+constexpr std::size_t kMessageLimit = 4000;  // bytes of the compiler's lines in an error
+constexpr std::size_t kReadLimit = std::size_t{1} << 30;
+constexpr int kObject = 3, kShared = 4;  // the children's descriptors for the two outputs
+
+std::string text_of(int fd, std::size_t limit = kReadLimit) {
+  const std::optional<Bytes> bytes = read_all(fd, kReadLimit);
+  std::string text(bytes ? as_text(*bytes) : std::string_view());
+  if (text.size() > limit) text = text.substr(0, text.rfind('\n', limit)) + "\n...";
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+// When somebody else took the status, what the program left behind decides: an assembler makes a
+// good file of nothing after a failed compiler, which has then said so.
+bool succeeded(const Ending& ending, int output, int messages) {
+  if (ending.kind != Ending::kUnknown) return ending.ok();
+  const std::optional<Bytes> bytes = read_all(output, kReadLimit);
+  return bytes && is_elf(*bytes) && text_of(messages).find("error") == std::string::npos;
+}
+
+// The driver reports a killed or starved child by status 1 and a line of text.
+bool is_transient(const Ending& ending, std::string_view messages) {
+  if (ending.kind != Ending::kExited) return true;
+  constexpr std::array<std::string_view, 7> signs = {"Killed signal",
+                                                     "memory exhausted",
+                                                     "Cannot allocate memory",
+                                                     "out of memory",
+                                                     "No space left on device",
+                                                     "File size limit",
+                                                     "Resource temporarily unavailable"};
+  return std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) {
+    return messages.find(sign) != std::string_view::npos;
+  });
+}
+
+CompileResult failure(std::string error, bool transient) {
+  CompileResult result;
+  result.error = std::move(error);
+  result.transient = transient;
+  return result;
+}
+
+}  // namespace
+
+HostCompiler::HostCompiler(HostCompilerOptions options, DiskCache* records)
+    : options_(std::move(options)), finder_(options_, records) {}
+
+const std::vector<std::string>& HostCompiler::base_flags() {
+  static const std::vector<std::string> flags = {
+    "-std=c++20",
+    "-O3",
+    "-ffp-contract=off",
+    "-fno-trapping-math",
+    "-fno-math-errno",
+    "-fwrapv",
+    "-fPIC",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-semantic-interposition",
+    // Distributions switch these on; a kernel calls nothing that they could guard.
+    "-fno-stack-protector",
+#if defined(__x86_64__)
+    "-fcf-protection=none",
+#endif
+    "-w",
+    "-pipe"
+  };
+  return flags;
+}
+
+CompileResult HostCompiler::compile(std::string_view prelude, std::string_view body,
+                                    const std::vector<std::string>& flags) {
+  const CompilerInfo* compiler = info();
+  if (compiler == nullptr) return failure(missing(), false);
+  const UniqueFd source = anonymous_file(options_.dump_folder);
+  const UniqueFd messages = anonymous_file(options_.dump_folder);
+  const UniqueFd object = anonymous_file(options_.dump_folder);
+  int error = source && messages && object ? 0 : errno;
+  if (error == 0) error = write_all(source.get(), as_bytes(prelude));
+  if (error == 0) error = write_all(source.get(), as_bytes(body));
+  if (error == 0 && lseek(source.get(), 0, SEEK_SET) != 0) error = errno;
+  if (error != 0) {
+    return failure(
+        fmt::format("host compiler: no room for the source text ({})", errno_text(error)), true);
+  }
+
+  CompileResult result;
+  Stopwatch clock;
+  Command command = command_for(*compiler);
+  for (const auto* list : {&base_flags(), &flags}) {
+    command.arguments.insert(command.arguments.end(), list->begin(), list->end());
+  }
+  // g++ would bind inline data once per process: a second kernel would read the first one's.
+  if (!compiler->is_clang) command.arguments.emplace_back("-fno-gnu-unique");
+  const std::string output = path_of_fd(kObject);
+  for (const char* word : {"-c", "-x", "c++", "-", "-o", output.c_str()}) {
+    command.arguments.emplace_back(word);
+  }
+  command.descriptors = {source.get(), -1, messages.get(), object.get()};
+  const Ending ending = run_command(command);
+  result.compile_ms = clock.lap();
+  if (!succeeded(ending, object.get(), messages.get())) {
+    const std::string lines = text_of(messages.get());
+    const bool transient = is_transient(ending, lines);
+    const std::string kept = transient ? std::string() : keep_source(prelude, body);
+    return failure(fmt::format("host compiler {} {}{}{}", compiler->program, ending.text(), kept,
+                               lines.empty() ? "" : "\n" + text_of(messages.get(), kMessageLimit)),
+                   transient);
+  }
+  link(*compiler, object.get(), result);
+  result.link_ms = clock.lap();
+  return result;
+}
+
+void HostCompiler::link(const CompilerInfo& compiler, int object, CompileResult& result) {
+  constexpr std::array<std::string_view, 4> always_there = {"memcpy", "memmove", "memset",
+                                                            "memcmp"};
+  const std::optional<Bytes> bytes = read_all(object, kReadLimit);
+  bool with_libm = false;
+  for (const std::string& name : undefined_symbols(bytes ? ByteView(*bytes) : ByteView())) {
+    with_libm |= std::find(always_there.begin(), always_there.end(), name) == always_there.end();
+  }
+  // The driver's own way to the linker costs as much again as the linker, so it comes second.
+  for (const bool direct : {true, false}) {
+    if (direct && compiler.linker.empty()) continue;
+    const UniqueFd shared = anonymous_file(options_.dump_folder);
+    const UniqueFd messages = anonymous_file(options_.dump_folder);
+    if (!shared || !messages) {
+      result.error = fmt::format("host compiler: no room for the kernel ({})", errno_text(errno));
+      result.transient = true;
+      return;
+    }
+    Command command = command_for(compiler);
+    if (direct) {
+      command.program = compiler.linker;
+      // One segment less to map and a third of the size; own symbols are never taken from others.
+      command.arguments = {"-shared",         "-Bsymbolic", "--eh-frame-hdr",  "--hash-style=gnu",
+                           "--build-id=none", "-z",         "noseparate-code", "-z",
+                           "noexecstack"};
+    } else {
+      for (const char* word : {"-shared", "-nostdlib", "-Wl,-Bsymbolic"}) {
+        command.arguments.emplace_back(word);
+      }
+    }
+    for (const std::string& word : {std::string("-o"), path_of_fd(kShared), path_of_fd(kObject)}) {
+      command.arguments.push_back(word);
+    }
+    if (with_libm) command.arguments.emplace_back("-lm");
+    command.descriptors = {-1, -1, messages.get(), object, shared.get()};
+    const Ending ending = run_command(command);
+    if (succeeded(ending, shared.get(), messages.get())) {
+      result.object = read_all(shared.get(), kReadLimit).value_or(Bytes());
+      result.error =
+          is_elf(result.object) ? "" : "host compiler: the linker wrote no shared object";
+      result.transient = false;
+      return;
+    }
+    const std::string lines = text_of(messages.get(), kMessageLimit);
+    result.error = fmt::format("linker {} {}{}", command.program, ending.text(),
+                               lines.empty() ? "" : "\n" + lines);
+    result.transient = is_transient(ending, lines);
+  }
+}
+
+Command HostCompiler::command_for(const CompilerInfo& compiler) const {
+  Command command;
+  command.program = compiler.program;
+  command.arguments = compiler.leading;
+  command.environment = finder_.environment();
+  command.timeout = options_.timeout;
+  return command;
+}
+
+// The part of a sentence that says where the source was kept; empty if it could not be.
+std::string HostCompiler::keep_source(std::string_view prelude, std::string_view body) const {
+  if (options_.dump_folder.empty()) return {};
+  const Digest digest = Sha256().update(prelude).update(body).digest();
+  const std::string path =
+      fmt::format("{}/failed-{}.cpp", options_.dump_folder, to_hex(digest).substr(0, 16));
+  const int error = write_file(path, {as_bytes(prelude), as_bytes(body)});
+  return error == 0 ? fmt::format(" (source: {})", path) : std::string();
+}
+
+}  // namespace ingot::jit

@@ -1,0 +1,95 @@
+#include <ingot/compiler/codegen.h>
+#include <ingot/compiler/jit/kernel_cache.h>
+#include <ingot/compiler/kernels.h>
+#include <ingot/kernels/cpu/isa_level.h>
+#include <ingot/runtime/env.h>
+
+#include <chrono>
+#include <cstdio>
+#include <set>
+
+namespace ingot {
+
+// The text of kernels/ops, embedded when the library is built.
+extern const char kOpsText[];
+extern const unsigned long kOpsTextSize;
+
+namespace compiler {
+
+namespace {
+
+jit::KernelCacheOptions cache_options(bool disk) {
+  jit::KernelCacheOptions o;
+  if (disk) o.disk.folder = env().cache_dir;
+  o.compiler.cxx = env().cxx;
+  o.compiler.search_path = env().path;
+  o.generator_version = kGeneratorVersion;
+  o.dump_folder = env().dump_dir;
+  // Each sentence once: a folder that cannot be used is no news the second time.
+  o.log = [seen = std::set<std::string>{}](std::string_view text) mutable {
+    if (seen.emplace(text).second) {
+      std::fprintf(stderr, "ingot: %.*s\n", static_cast<int>(text.size()), text.data());
+    }
+  };
+  o.disk.log = o.log;
+  return o;
+}
+
+// Never destroyed: plans in static storage may hold kernels until the very end.
+jit::KernelCache& kernel_cache(bool disk) {
+  static auto* with_disk = new jit::KernelCache(cache_options(true));
+  if (disk) return *with_disk;
+  static auto* memory_only = new jit::KernelCache(cache_options(false));
+  return *memory_only;
+}
+
+const std::shared_ptr<const jit::Prelude>& rows_prelude() {
+  static const auto prelude = std::make_shared<const jit::Prelude>(
+      "#define INGOT_ISA isa_jit\n" + std::string(kOpsText, kOpsTextSize));
+  return prelude;
+}
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+}  // namespace
+
+void attach_kernels(const Segment& segment, const std::vector<FusedStep*>& steps, bool disk_cache,
+                    PlanReport* report) {
+  auto start = std::chrono::steady_clock::now();
+  std::vector<jit::KernelRequest> requests;
+  for (const FusedStep* step : steps) {
+    std::string body = generate_run(step->program(), run_pattern(step->program(), segment));
+    report->sources.push_back(body);
+    requests.push_back({{rows_prelude(), std::move(body)},
+                        "ingot_run",
+                        {level_flags(), std::string(isa_features())}});
+  }
+  report->phases.push_back({"codegen", milliseconds_since(start)});
+  start = std::chrono::steady_clock::now();
+  std::vector<jit::KernelResult> results =
+      kernel_cache(disk_cache).get_many(std::move(requests));
+  double wall = milliseconds_since(start), compile = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const jit::KernelResult& r = results[i];
+    compile = std::max(compile, r.ms.compile + r.ms.link);
+    if (r.kernel == nullptr) {
+      report->not_fused.push_back(
+          {"kernel of " + steps[i]->program().names() + " runs tile by tile: " +
+           r.error.substr(0, r.error.find('\n'))});
+      continue;
+    }
+    report->compiles += r.origin == jit::KernelOrigin::kCompiled ? 1 : 0;
+    report->disk_hits += r.origin == jit::KernelOrigin::kDisk ? 1 : 0;
+    report->memory_hits += r.origin == jit::KernelOrigin::kMemory ? 1 : 0;
+    steps[i]->set_kernel(r.kernel->as<std::remove_pointer_t<RunFn>>(), r.kernel);
+  }
+  // Kernels compile side by side: the phase is the longest, the rest of the wait is "load".
+  report->phases.push_back({"compile", std::min(compile, wall)});
+  report->phases.push_back({"load", wall - std::min(compile, wall)});
+}
+
+}  // namespace compiler
+}  // namespace ingot

@@ -1,0 +1,14 @@
+// From fused steps to compiled kernels: generates, asks the kernel cache, attaches what it gives.
+// Owns: the process's kernel caches. Without a compiler the steps keep their tile interpreter and
+// the report says so. Must not know: tries, frames.
+#pragma once
+
+#include <ingot/compiler/build_plan.h>
+#include <ingot/compiler/fusion/fused_step.h>
+
+namespace ingot::compiler {
+
+void attach_kernels(const Segment& segment, const std::vector<FusedStep*>& steps, bool disk_cache,
+                    PlanReport* report);
+
+}  // namespace ingot::compiler

@@ -1,0 +1,119 @@
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include <ingot/compiler/ledger.h>
+
+namespace ingot {
+
+namespace {
+
+std::string number(const std::optional<double>& v, const char* unit = "") {
+  return v ? fmt::format("{:.3g}{}", *v, unit) : "-";
+}
+
+std::string spread(const Spread& s, const char* unit) {
+  return s.n == 0 ? "-" : fmt::format("{:.3g} {} (p95 {:.3g}, n {})", s.median, unit, s.p95, s.n);
+}
+
+void events(std::string& out, const char* title, const std::vector<Ledger::Event>& list) {
+  if (list.empty()) return;
+  out += fmt::format("  {}\n", title);
+  for (const Ledger::Event& e : list) {
+    out += fmt::format("    {} (at {}){}\n", e.what, to_string(e.where),
+                       e.count > 1 ? fmt::format(", {} times", e.count) : "");
+  }
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (char c : text) {
+    auto u = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (u < 0x20) {
+      out += fmt::format("\\u{:04x}", u);
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string json_number(const std::optional<double>& v) {
+  return v ? fmt::format("{:.9g}", *v) : "null";
+}
+
+std::string json_spread(const Spread& s) {
+  return s.n == 0 ? "null"
+                  : fmt::format("{{\"median\": {:.9g}, \"p95\": {:.9g}, \"n\": {}}}", s.median,
+                                s.p95, s.n);
+}
+
+std::string json_events(const std::vector<Ledger::Event>& list) {
+  std::string out = "[";
+  for (const Ledger::Event& e : list) {
+    out +=
+        fmt::format("{}{{\"what\": {}, \"where\": {}, \"count\": {}}}", out.size() > 1 ? ", " : "",
+                    quoted(e.what), quoted(to_string(e.where)), e.count);
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+std::string Ledger::table() const {
+  std::string out = fmt::format("ledger of {}\n", name);
+  out += fmt::format("  calls {}, hits {}, recorded paths {}, numerics exact\n", calls, hits,
+                     variants);
+  std::string phases;
+  double total = 0;
+  for (const Phase& p : first_call) {
+    phases += fmt::format("{}{} {:.3g}", phases.empty() ? "" : ", ", p.name, p.ms);
+    total += p.ms;
+  }
+  out += first_call.empty() ? "  first call: -\n"
+                            : fmt::format("  first call: {:.3g} ms ({})\n", total, phases);
+  out += fmt::format("  kernels: {} compiled, {} from disk, {} from memory\n", compiles, disk_hits,
+                     memory_hits);
+  out +=
+      fmt::format("  launches: eager {}, compiled {}; {} bytes not moved a call, arena {} bytes\n",
+                  launches_eager, launches_compiled, bytes_saved, arena_bytes);
+  out += fmt::format("  replay: {}\n", spread(replay_ns, "ns"));
+  out += fmt::format("  a call: eager {}, compiled {}, speedup {}\n", spread(eager_us, "us"),
+                     spread(compiled_us, "us"), number(speedup, "x"));
+  out += fmt::format("  calls to break even: empty cache {}, disk cache {}, kernel known {}\n",
+                     number(break_even_calls.empty_cache), number(break_even_calls.disk_cache),
+                     number(break_even_calls.kernel_known));
+  events(out, "misses", misses);
+  events(out, "cuts", cuts);
+  events(out, "fused", fused);
+  events(out, "not fused", not_fused);
+  events(out, "relaxed", relaxed);
+  return out;
+}
+
+std::string Ledger::json() const {
+  std::string phases;
+  for (const Phase& p : first_call) {
+    phases += fmt::format("{}{}: {:.9g}", phases.empty() ? "" : ", ", quoted(p.name), p.ms);
+  }
+  return fmt::format(
+      "{{\"name\": {}, \"calls\": {}, \"hits\": {}, \"variants\": {}, \"compiles\": {}, "
+      "\"memory_hits\": {}, \"disk_hits\": {}, \"launches_eager\": {}, \"launches_compiled\": {}, "
+      "\"bytes_saved\": {}, \"arena_bytes\": {}, \"first_call_ms\": {{{}}}, \"replay_ns\": {}, "
+      "\"eager_us\": {}, \"compiled_us\": {}, \"speedup\": {}, \"break_even_calls\": "
+      "{{\"empty_cache\": {}, \"disk_cache\": {}, \"kernel_known\": {}}}, \"misses\": {}, "
+      "\"cuts\": {}, \"fused\": {}, \"not_fused\": {}, \"relaxed\": {}}}",
+      quoted(name), calls, hits, variants, compiles, memory_hits, disk_hits, launches_eager,
+      launches_compiled, bytes_saved, arena_bytes, phases, json_spread(replay_ns),
+      json_spread(eager_us), json_spread(compiled_us), json_number(speedup),
+      json_number(break_even_calls.empty_cache), json_number(break_even_calls.disk_cache),
+      json_number(break_even_calls.kernel_known), json_events(misses), json_events(cuts),
+      json_events(fused), json_events(not_fused), json_events(relaxed));
+}
+
+std::ostream& operator<<(std::ostream& out, const Ledger& ledger) { return out << ledger.table(); }
+
+}  // namespace ingot

@@ -1,0 +1,63 @@
+// Ledger: what compiling a function cost and what it gained, as data and as a table.
+// Owns: the public structs and their text forms. A figure that was not measured prints "-".
+// Must not know: how anything is compiled.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ingot/kernels/core/dims.h>
+#include <ingot/kernels/core/error.h>
+
+namespace ingot {
+
+// n == 0: not measured.
+struct Spread {
+  double median = 0, p95 = 0;
+  int n = 0;
+};
+
+struct Ledger {
+  struct Phase {
+    std::string name;
+    double ms;
+  };
+  struct Event {
+    std::string what;
+    Loc where = Loc::here();
+    double ms = 0;  // what it cost, where that is known
+    i64 count = 1;  // equal events are one
+  };
+  // Calls after which compiling has paid: with an empty kernel cache, with a warm disk cache, and
+  // with the kernel known to the process. None: never, or not measured.
+  struct BreakEven {
+    std::optional<double> empty_cache, disk_cache, kernel_known;
+  };
+
+  std::string name;
+  i64 calls = 0;                       // all of them
+  i64 hits = 0;                        // replayed from start to end
+  i64 variants = 0;                    // recorded paths
+  i64 compiles = 0;                    // runs of the host compiler
+  i64 memory_hits = 0, disk_hits = 0;  // kernels found in the cache
+  i64 launches_eager = 0;              // kernel bodies of the last recorded path, op by op
+  i64 launches_compiled = 0;           // the same, of its plan
+  i64 bytes_saved = 0;                 // a call: temporaries that are neither written nor read back
+  i64 arena_bytes = 0;                 // temporaries of the plan
+  std::vector<Phase> first_call;  // of the first recording: record, passes, codegen, compile, load
+  std::vector<Event> misses, cuts, fused, not_fused, relaxed;
+  Spread replay_ns;     // a hit: from the call to the plan's start, the function's own host work
+                        // included
+  Spread signature_ns;  // the part of it that reads the arguments' signature
+  Spread eager_us, compiled_us;  // a call; eager from compare()
+  std::optional<double> speedup;
+  BreakEven break_even_calls;
+
+  std::string table() const;
+  std::string json() const;
+};
+std::ostream& operator<<(std::ostream& out, const Ledger& ledger);
+
+}  // namespace ingot

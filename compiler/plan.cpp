@@ -1,0 +1,171 @@
+#include <algorithm>
+
+#include <ingot/compiler/plan.h>
+#include <ingot/kernels/core/check.h>
+#include <ingot/runtime/allocator.h>
+#include <ingot/runtime/dispatch.h>
+
+namespace ingot::compiler {
+
+namespace {
+
+constexpr i64 align_up(i64 bytes) {
+  constexpr auto a = static_cast<i64>(kStorageAlignment);
+  return (bytes + a - 1) / a * a;
+}
+
+class OpStep final : public Step {
+ public:
+  explicit OpStep(int op) : ops_{op} {}
+
+  void run(const Segment& segment, const Binding& binding) const override {
+    auto index = static_cast<std::size_t>(ops_[0]);
+    const SegmentOp& op = segment.ops[index];
+    constexpr std::size_t kInline = 8;
+    BufferView inline_views[kInline];
+    std::vector<BufferView> heap;
+    BufferView* in = inline_views;
+    if (op.in.size() > kInline) {
+      heap.resize(op.in.size());
+      in = heap.data();
+    }
+    for (std::size_t i = 0; i < op.in.size(); ++i) {
+      in[i] = op.in[i] < 0
+                  ? BufferView{nullptr, nullptr}
+                  : BufferView{binding.address(segment, op.in[i]), &segment.meta(op.in[i])};
+    }
+    BufferView out[kMaxOutputs];
+    for (std::size_t i = 0; i < op.out.size(); ++i) {
+      out[i] = {binding.address(segment, op.out[i]), &segment.meta(op.out[i])};
+    }
+    run_kernel({*op.op, in, static_cast<int>(op.in.size()), out, static_cast<int>(op.out.size()),
+                *binding.attrs[index], binding.tickets[index]},
+               op.loc);
+  }
+  const std::vector<int>& ops() const override { return ops_; }
+
+ private:
+  std::vector<int> ops_;
+};
+
+struct ArenaMemory {
+  explicit ArenaMemory(i64 b) : bytes(static_cast<std::size_t>(b)), data(allocate(bytes, kCPU)) {}
+  ~ArenaMemory() { deallocate(data, bytes, kCPU); }
+  ArenaMemory(const ArenaMemory&) = delete;
+  std::size_t bytes;
+  void* data;
+};
+
+}  // namespace
+
+std::vector<int> Step::touched(const Segment& segment) const {
+  std::vector<int> buffers;
+  for (int i : ops()) {
+    const SegmentOp& op = segment.ops[static_cast<std::size_t>(i)];
+    for (int v : op.in) {
+      if (v >= 0) buffers.push_back(segment.buffer_of(v));
+    }
+    for (int v : op.out) buffers.push_back(segment.buffer_of(v));
+  }
+  return buffers;
+}
+
+std::unique_ptr<Step> make_op_step(const Segment&, int op) { return std::make_unique<OpStep>(op); }
+
+std::vector<bool> needed_ops(const Segment& segment) {
+  std::vector<bool> needed(segment.ops.size(), false);
+  std::vector<bool> buffer_needed(segment.buffers.size());
+  for (std::size_t b = 0; b < segment.buffers.size(); ++b) {
+    buffer_needed[b] = segment.buffers[b].live || !segment.buffers[b].produced;
+  }
+  for (std::size_t i = segment.ops.size(); i-- > 0;) {
+    const SegmentOp& op = segment.ops[i];
+    if (op.is_view()) continue;
+    bool keep = may_throw(*op.op);
+    for (int v : op.out) keep |= buffer_needed[static_cast<std::size_t>(segment.buffer_of(v))];
+    if (!keep) continue;
+    needed[i] = true;
+    for (int v : op.in) {
+      if (v >= 0) buffer_needed[static_cast<std::size_t>(segment.buffer_of(v))] = true;
+    }
+    for (int v : op.out) buffer_needed[static_cast<std::size_t>(segment.buffer_of(v))] = true;
+  }
+  return needed;
+}
+
+std::vector<std::unique_ptr<Step>> single_steps(const Segment& segment) {
+  std::vector<bool> needed = needed_ops(segment);
+  std::vector<std::unique_ptr<Step>> steps;
+  for (std::size_t i = 0; i < segment.ops.size(); ++i) {
+    if (needed[i]) steps.push_back(make_op_step(segment, static_cast<int>(i)));
+  }
+  return steps;
+}
+
+Plan::Plan(Segment segment, std::vector<std::unique_ptr<Step>> steps)
+    : segment_(std::move(segment)), steps_(std::move(steps)) {
+  plan_arena();
+}
+
+void Plan::plan_arena() {
+  // Life of each temporary: from the first to the last step that touches its buffer.
+  struct Life {
+    int first = -1, last = -1;
+  };
+  std::vector<Life> lives(segment_.buffers.size());
+  for (std::size_t k = 0; k < steps_.size(); ++k) {
+    for (int i : steps_[k]->touched(segment_)) {
+      Life& life = lives[static_cast<std::size_t>(i)];
+      if (life.first < 0) life.first = static_cast<int>(k);
+      life.last = static_cast<int>(k);
+    }
+  }
+  std::vector<int> order;
+  for (std::size_t b = 0; b < lives.size(); ++b) {
+    const Buffer& buffer = segment_.buffers[b];
+    if (!buffer.produced || buffer.live) continue;
+    if (lives[b].first >= 0) {
+      order.push_back(static_cast<int>(b));
+    } else {
+      bytes_saved_ += 2 * buffer.bytes;  // neither written nor read back
+    }
+  }
+  // Largest first, each at the lowest offset that is free during its life.
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return segment_.buffer(a).bytes > segment_.buffer(b).bytes;
+  });
+  for (int b : order) {
+    const Life& life = lives[static_cast<std::size_t>(b)];
+    i64 bytes = align_up(std::max<i64>(segment_.buffer(b).bytes, 1));
+    std::vector<std::pair<i64, i64>> taken;
+    for (const ArenaSlot& slot : arena_) {
+      const Life& other = lives[static_cast<std::size_t>(slot.buffer)];
+      if (other.first > life.last || other.last < life.first) continue;
+      taken.emplace_back(slot.offset, slot.offset + align_up(std::max<i64>(
+                                                        segment_.buffer(slot.buffer).bytes, 1)));
+    }
+    std::sort(taken.begin(), taken.end());
+    i64 offset = 0;
+    for (auto [begin, end] : taken) {
+      if (offset + bytes <= begin) break;
+      offset = std::max(offset, end);
+    }
+    arena_.push_back({b, offset});
+    arena_bytes_ = std::max(arena_bytes_, offset + bytes);
+  }
+}
+
+void Plan::run(Binding& binding, int* failed_step) const {
+  ArenaMemory arena(arena_bytes_);
+  for (const ArenaSlot& slot : arena_) {
+    binding.buffers[static_cast<std::size_t>(slot.buffer)] =
+        static_cast<char*>(arena.data) + slot.offset;
+  }
+  for (std::size_t k = 0; k < steps_.size(); ++k) {
+    *failed_step = static_cast<int>(k);
+    steps_[k]->run(segment_, binding);
+  }
+  *failed_step = -1;
+}
+
+}  // namespace ingot::compiler

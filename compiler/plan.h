@@ -1,0 +1,62 @@
+// Plan: how a segment is executed: steps over buffers, with the temporaries in one arena.
+// Owns: the step list and the arena layout. Must not know: frames, tries, tensors' handles.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ingot/compiler/segment.h>
+
+namespace ingot::compiler {
+
+// One launch: a single op's kernel, or a fused group.
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual void run(const Segment& segment, const Binding& binding) const = 0;
+  // The ops it stands for, in program order, as places in Segment::ops.
+  virtual const std::vector<int>& ops() const = 0;
+  // The buffers that it reads or writes in memory (a temporary kept inside the step is none).
+  virtual std::vector<int> touched(const Segment& segment) const;
+  virtual bool fused() const { return false; }
+};
+
+std::unique_ptr<Step> make_op_step(const Segment& segment, int op);
+
+struct ArenaSlot {
+  int buffer;
+  i64 offset;  // bytes from the arena's start, 256-byte aligned
+};
+
+class Plan {
+ public:
+  Plan(Segment segment, std::vector<std::unique_ptr<Step>> steps);
+
+  // Runs all steps. Live and bound buffers have addresses in `binding`; the arena is added here.
+  // When a step throws, *failed_step says which; earlier steps have run.
+  void run(Binding& binding, int* failed_step) const;
+
+  const Segment& segment() const { return segment_; }
+  const std::vector<std::unique_ptr<Step>>& steps() const { return steps_; }
+  i64 arena_bytes() const { return arena_bytes_; }
+  int launches() const { return static_cast<int>(steps_.size()); }
+  i64 bytes_saved() const { return bytes_saved_; }
+
+ private:
+  void plan_arena();
+  Segment segment_;
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<ArenaSlot> arena_;
+  i64 arena_bytes_ = 0;
+  i64 bytes_saved_ = 0;
+};
+
+// One step an op, dead ops left out: what runs when nothing fuses.
+std::vector<std::unique_ptr<Step>> single_steps(const Segment& segment);
+
+// Ops whose results reach a live or bound buffer, or that may throw.
+std::vector<bool> needed_ops(const Segment& segment);
+
+}  // namespace ingot::compiler

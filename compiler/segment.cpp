@@ -1,0 +1,38 @@
+#include <ingot/compiler/segment.h>
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/ops/structured/composites.h>
+#include <ingot/kernels/ops/structured/indexing.h>
+
+namespace ingot::compiler {
+
+bool may_throw(const OpInfo& op) {
+  using namespace structured;
+  static const OpInfo* const readers_of_indices[] = {
+      &structured_op<IndexSelect>,  &structured_op<IndexAdd>,
+      &structured_op<Gather>,       &structured_op<ScatterAdd>,
+      &structured_op<Embedding>,    &structured_op<EmbeddingBackward>,
+      &structured_op<Index>,        &structured_op<IndexPut>,
+      &structured_op<CrossEntropy>, &structured_op<CrossEntropyBackward>};
+  for (const OpInfo* reader : readers_of_indices) {
+    if (*reader == op) return true;
+  }
+  return false;
+}
+
+std::string to_text(const Segment& s) {
+  std::string text;
+  for (const SegmentOp& op : s.ops) {
+    std::string results, operands;
+    for (int v : op.out) results += fmt::format("{}%{}", results.empty() ? "" : ", ", v);
+    for (int v : op.in) {
+      operands += operands.empty() ? "" : ", ";
+      operands += v < 0 ? "scalar" : fmt::format("%{}", v);
+    }
+    text += fmt::format("{} = {}{}({}) {}  ; {}\n", results, op.op->name,
+                        op.writes >= 0 ? " in place" : "", operands, describe(s.meta(op.out[0])),
+                        to_string(op.loc));
+  }
+  return text;
+}
+
+}  // namespace ingot::compiler

@@ -1,0 +1,66 @@
+// Signature: the structure of a call's arguments, which selects the trie of recorded paths.
+// Owns: how arguments become words. Tensors contribute dtype, device, sizes, stride order and
+// requires_grad; numbers their kind; containers their length. Anything else is a capture: its
+// tensors are checked where they are used. Must not know: frames.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <ingot/runtime/tensor.h>
+
+namespace ingot::compiler {
+
+class Signature {
+ public:
+  void clear() { words_.clear(); }
+  void add(i64 word) { words_.push_back(word); }
+  bool operator==(const Signature&) const = default;
+
+  void add_tensor(const Tensor& t) {
+    if (!t.defined()) {
+      add(-1);
+      return;
+    }
+    const TensorImpl& x = *t.impl();
+    add(static_cast<i64>(x.meta.dtype) | static_cast<i64>(x.meta.device.type()) << 8 |
+        static_cast<i64>(x.meta.device.index()) << 16 | i64{x.requires_grad} << 24 |
+        static_cast<i64>(x.meta.dim()) << 32);
+    for (int d = 0; d < x.meta.dim(); ++d) {
+      add(x.meta.sizes[d]);
+      add(x.meta.strides[d]);
+    }
+  }
+
+  template <class T>
+  void add_argument(const T& value) {
+    if constexpr (std::is_convertible_v<const T&, const Tensor&>) {
+      add_tensor(value);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      add(-2);
+    } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+      add(-3);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      add(-4);
+    } else if constexpr (requires { std::tuple_size<T>::value; }) {
+      std::apply([this](const auto&... items) { (add_argument(items), ...); }, value);
+    } else if constexpr (requires {
+                           value.begin() != value.end();
+                           value.size();
+                         }) {
+      add(static_cast<i64>(value.size()));
+      if constexpr (!std::is_same_v<T, std::string>) {
+        for (const auto& item : value) add_argument(item);
+      }
+    }
+  }
+
+ private:
+  std::vector<i64> words_;
+};
+
+}  // namespace ingot::compiler

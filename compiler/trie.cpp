@@ -1,0 +1,130 @@
+#include <map>
+
+#include <ingot/compiler/trie.h>
+#include <ingot/kernels/core/check.h>
+
+namespace ingot::compiler {
+
+Trie::Trie() : root_(new TrieNode) {}
+
+Trie::~Trie() {
+  std::vector<TrieNode*> nodes{root_};
+  while (!nodes.empty()) {
+    TrieNode* node = nodes.back();
+    nodes.pop_back();
+    for (TrieNode* c = node->first_child.load(); c != nullptr; c = c->next_sibling.load()) {
+      nodes.push_back(c);
+    }
+    delete node;
+  }
+}
+
+void Trie::publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain) {
+  TrieNode* top = nullptr;
+  TrieNode* above = nullptr;
+  for (std::unique_ptr<TrieNode>& owned : chain) {
+    TrieNode* node = owned.release();
+    node->parent = above == nullptr ? at : above;
+    if (above == nullptr) {
+      top = node;
+    } else {
+      above->first_child.store(node, std::memory_order_relaxed);
+    }
+    above = node;
+  }
+  if (top == nullptr) return;
+  // At the end of the list: what was known first is tried first.
+  std::atomic<TrieNode*>* link = &at->first_child;
+  while (TrieNode* sibling = link->load(std::memory_order_relaxed)) link = &sibling->next_sibling;
+  link->store(top, std::memory_order_release);
+}
+
+std::string difference(const TrieNode& node, const Call& call) {
+  if (node.kind != TrieNode::op) {
+    return fmt::format("{} where the recorded call {}", call.op.name,
+                       node.kind == TrieNode::end ? "returned" : "read a value");
+  }
+  if (!(*node.info == call.op)) {
+    return fmt::format("{} where the recorded call did {} (at {})", call.op.name, node.info->name,
+                       to_string(node.loc));
+  }
+  if (!node.attrs.same_structure(call.attrs)) {
+    return fmt::format("{}: other attributes (sizes, dims or kinds of scalars)", call.op.name);
+  }
+  if (node.writes != call.writes || node.in.size() != static_cast<std::size_t>(call.n_in)) {
+    return fmt::format("{}: other operands", call.op.name);
+  }
+  for (std::size_t i = 0; i < node.in.size(); ++i) {
+    if (node.in[i].kind != Source::slot || call.in[i] == nullptr || !call.in[i]->defined())
+      continue;
+    int fresh = node.in[i].index - node.first_slot;
+    if (fresh < 0) continue;
+    const Meta& recorded = node.new_slots[static_cast<std::size_t>(fresh)].meta;
+    const Meta& now = call.in[i]->meta();
+    if (!(recorded == now)) {
+      bool strides_only = recorded.sizes == now.sizes && recorded.dtype == now.dtype;
+      return fmt::format("{}: operand {} is {}{}, recorded {}{}", call.op.name, i, describe(now),
+                         strides_only ? " strides " + to_string(now.strides) : "",
+                         describe(recorded),
+                         strides_only ? " strides " + to_string(recorded.strides) : "");
+    }
+  }
+  return fmt::format("{}: an operand comes from elsewhere, or shares memory otherwise",
+                     call.op.name);
+}
+
+BuiltSegment build_segment(const std::vector<const TrieNode*>& ops, const std::vector<bool>& live,
+                           const std::vector<NewSlot>& slots,
+                           const std::vector<NewResult>& results) {
+  BuiltSegment built;
+  Segment& s = built.segment;
+  std::map<int, int> buffer_ids;
+  std::map<std::pair<int, int>, int> value_ids;
+
+  auto buffer_id = [&](int path_buffer) {
+    auto [at, fresh] = buffer_ids.emplace(path_buffer, static_cast<int>(s.buffers.size()));
+    if (fresh) {
+      s.buffers.push_back({});
+      built.buffers.push_back(path_buffer);
+    }
+    return at->second;
+  };
+  auto value_id = [&](Source source) {
+    if (source.kind == Source::none) return -1;
+    auto [at, fresh] = value_ids.emplace(std::pair{static_cast<int>(source.kind), source.index},
+                                         static_cast<int>(s.values.size()));
+    if (fresh) {
+      auto i = static_cast<std::size_t>(source.index);
+      bool is_slot = source.kind == Source::slot;
+      const Meta& meta = is_slot ? slots[i].meta : results[i].meta;
+      s.values.push_back({buffer_id(is_slot ? slots[i].buffer : results[i].buffer), meta});
+      built.values.push_back(source);
+    }
+    return at->second;
+  };
+
+  for (const TrieNode* node : ops) {
+    SegmentOp op;
+    op.op = node->info;
+    op.attrs = node->attrs;
+    op.writes = node->writes;
+    op.loc = node->loc;
+    for (const Source& source : node->in) op.in.push_back(value_id(source));
+    for (std::size_t r = 0; r < node->results.size(); ++r) {
+      op.out.push_back(value_id({Source::result, node->first_result + static_cast<int>(r)}));
+      const NewResult& result = node->results[r];
+      Buffer& buffer = s.buffer(s.buffer_of(op.out.back()));
+      if (result.new_buffer) {
+        buffer.produced = true;
+        buffer.live = live[static_cast<std::size_t>(result.buffer)];
+        buffer.bytes = result.bytes;
+        buffer.device = result.meta.device;
+      }
+    }
+    if (op.writes >= 0) s.buffer(s.buffer_of(op.out[0])).written = true;
+    s.ops.push_back(std::move(op));
+  }
+  return built;
+}
+
+}  // namespace ingot::compiler
