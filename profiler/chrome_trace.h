@@ -1,0 +1,27 @@
+// A timeline in the trace-event format, with the fields that PyTorch's profiler (Kineto) writes for
+// CPU events, so that its readers work: Perfetto, chrome://tracing, speedscope, HTA.
+// Owns: names of fields and categories. Must not know: how events were recorded.
+#pragma once
+
+#include <ingot/profiler/timeline.h>
+
+#include <string>
+
+namespace ingot::profiler {
+
+struct TraceInfo {
+  std::string process = "ingot";  // its name
+  int pid = 0;
+  bool record_shapes = false, profile_memory = false, with_stack = false, with_flops = false,
+       with_modules = false;
+};
+
+// Categories: cpu_op, user_annotation (ranges, modules, steps), cpu_kernel (kernel bodies), compile,
+// replay, overhead, cpu_instant_event (memory). Times are microseconds after
+// baseTimeNanoseconds, exact to the nanosecond; slices of one thread nest. Throws FileError.
+void write_chrome_trace(const Timeline& timeline, const TraceInfo& info, const std::string& path);
+
+// "outer;inner nanoseconds" a line, for each stack of slices; host time, or that of kernel bodies.
+void write_stacks(const Timeline& timeline, bool device, bool with_source, const std::string& path);
+
+}  // namespace ingot::profiler

@@ -1,0 +1,109 @@
+// The bytes that a thread writes while a window is open: records of variable size.
+// Owns: their layout, the reader's side (for_each_record). Records live in memory only and never
+// leave the process. Must not know: threads, sessions, what is made of the records.
+#pragma once
+
+#include <ingot/kernels/ops/op_info.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace ingot::profiler {
+
+enum class RecordType : std::uint8_t {
+  begin,
+  end,
+  memory,
+  foreign_end,  // a record_function of another thread ended on this one
+  overhead,     // the recorder's own work between two events: more memory
+};
+
+// What follows a BeginRecord, in this order.
+enum Part : std::uint8_t {
+  kCost = 1,    // Cost
+  kId = 2,      // u64: a record_function, which may end on another thread
+  kShapes = 4,  // BeginRecord::n_shapes times a ShapeHead and n_dims * i64
+  kFused = 8,   // text
+  kText = 16,   // text: the name, instead of BeginRecord::name
+};
+
+struct RecordHead {
+  RecordType type;
+  std::uint8_t kind;  // EventKind
+  std::uint8_t parts;
+  std::uint8_t n_shapes;
+  std::uint32_t bytes;  // of the whole record, a multiple of 8
+  std::uint64_t ticks;
+};
+
+struct BeginRecord {
+  RecordHead head;
+  const char* name;
+  const char* file;
+  const OpInfo* op;  // identity only
+  std::int64_t line;
+};
+
+struct ShapeHead {
+  std::uint8_t dtype;
+  std::uint8_t n_dims;  // kNoDims: a host scalar or an operand left out
+  std::uint8_t pad[6];
+};
+inline constexpr std::uint8_t kNoDims = 255;
+
+struct MemoryRecord {
+  RecordHead head;
+  Device device;
+  std::uint64_t address;
+  std::int64_t bytes, allocated, reserved;
+};
+
+struct OverheadRecord {
+  RecordHead head;
+  std::uint64_t end_ticks;
+};
+
+struct ForeignEndRecord {
+  RecordHead head;
+  std::uint64_t id;
+};
+
+constexpr std::size_t padded(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }
+
+// Text is a u64 length and the bytes. Longer text is cut at a character's edge and ends in "...".
+inline constexpr std::size_t kMaxText = 1000;
+constexpr std::size_t text_room(std::size_t length) {
+  return sizeof(std::uint64_t) + padded(length <= kMaxText ? length : kMaxText + 3);
+}
+std::byte* write_text(std::byte* at, std::string_view text);
+
+// Reads what was written at `at` and moves on.
+template <class T>
+T take(const std::byte*& at) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  T value;
+  std::memcpy(static_cast<void*>(&value), at, sizeof(T));
+  at += sizeof(T);
+  return value;
+}
+std::string_view take_text(const std::byte*& at);
+
+// All records of one thread and window, copied out of its chunks.
+using Bytes = std::vector<std::byte>;
+
+// Calls f(const RecordHead&, const std::byte* record) for each record in order.
+template <class F>
+void for_each_record(const Bytes& bytes, F&& f) {
+  for (std::size_t i = 0; i < bytes.size();) {
+    const std::byte* at = bytes.data() + i;
+    auto head = take<RecordHead>(at);
+    f(head, bytes.data() + i);
+    i += head.bytes;
+  }
+}
+
+}  // namespace ingot::profiler

@@ -1,0 +1,204 @@
+#include <ingot/profiler/recorder.h>
+
+#include <algorithm>
+#include <new>
+
+namespace ingot::profiler {
+namespace {
+
+// Destroying it at exit would race with threads that still run.
+union Forever {
+  Recorder value;
+  constexpr Forever() : value() {}
+  ~Forever() {}
+};
+constinit Forever g_recorder;
+
+Cost cost_of(const Event& e) {
+  if (e.cost != nullptr) return *e.cost;
+  return e.op->cost(*e.op, *e.args, e.out);
+}
+
+bool has_cost(const Event& e) {
+  if (e.kind != EventKind::kernel) return false;
+  return e.cost != nullptr ||
+         (e.op != nullptr && e.op->cost != nullptr && e.args != nullptr && e.out != nullptr);
+}
+
+std::byte* write_shapes(std::byte* at, const OpArgs& args, int n) {
+  for (int i = 0; i < n; ++i) {
+    ShapeHead head{};
+    head.n_dims = kNoDims;
+    const Meta* m = args.in[i];
+    if (m != nullptr) {
+      head.dtype = static_cast<std::uint8_t>(m->dtype);
+      head.n_dims = static_cast<std::uint8_t>(m->dim());
+    }
+    std::memcpy(at, &head, sizeof head);
+    at += sizeof head;
+    if (m == nullptr) continue;
+    std::size_t bytes = sizeof(i64) * static_cast<std::size_t>(m->dim());
+    std::memcpy(at, m->sizes.begin(), bytes);
+    at += bytes;
+  }
+  return at;
+}
+
+std::size_t shapes_room(const OpArgs& args, int n) {
+  std::size_t bytes = 0;
+  for (int i = 0; i < n; ++i) {
+    bytes += sizeof(ShapeHead);
+    if (args.in[i] != nullptr) bytes += sizeof(i64) * static_cast<std::size_t>(args.in[i]->dim());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Recorder& recorder() { return g_recorder.value; }
+
+// The calling thread's log, ready for `window`; nullptr for a thread that is about to end.
+inline ThreadLog* Recorder::log_of(std::uint64_t window) {
+  ThreadLog* log = t_log;
+  if (log == nullptr) [[unlikely]] {
+    log = attach();
+    if (log == nullptr) return nullptr;
+  }
+  if (log->window() != window) [[unlikely]] log->restart(window);
+  return log;
+}
+
+// Room for the begin of an event; nullptr: this event and those inside it are dropped and counted.
+inline std::byte* Recorder::reserve(ThreadLog& log, std::size_t bytes) {
+  std::byte* at = log.skipped == 0 ? log.room(bytes, budget_) : nullptr;
+  if (at == nullptr) [[unlikely]] {
+    ++log.skipped;
+    log.count_drop();
+  }
+  return at;
+}
+
+// A range's id, or 0: not a range, or dropped.
+std::uint64_t Recorder::write_begin(const Event& e, std::uint64_t window, bool is_range,
+                                    std::string_view range_name) {
+  ThreadLog* log = log_of(window);
+  if (log == nullptr) return 0;
+
+  RecordHead head{RecordType::begin, static_cast<std::uint8_t>(e.kind), 0, 0, 0, 0};
+  std::size_t bytes = sizeof(BeginRecord);
+  Cost cost;
+  if ((window & kWithCosts) != 0 && has_cost(e)) {
+    // Operands that the op itself would refuse have no cost.
+    try {
+      cost = cost_of(e);
+      head.parts |= kCost;
+      bytes += sizeof cost;
+    } catch (...) {
+    }
+  }
+  std::uint64_t id = 0;
+  if (is_range) {
+    head.parts |= kId | kText;
+    bytes += sizeof id + text_room(range_name.size());
+    id = ++log->ranges << 24 | static_cast<std::uint64_t>(log->number);
+  }
+  if ((window & kWithShapes) != 0 && e.args != nullptr) {
+    head.parts |= kShapes;
+    head.n_shapes = static_cast<std::uint8_t>(std::min(e.args->n_in, 255));
+    bytes += shapes_room(*e.args, head.n_shapes);
+  }
+  std::string_view fused = e.fused_from == nullptr ? "" : e.fused_from;
+  if (!fused.empty()) {
+    head.parts |= kFused;
+    bytes += text_room(fused.size());
+  }
+  std::byte* at = reserve(*log, bytes);
+  if (at == nullptr) return 0;
+
+  head.bytes = static_cast<std::uint32_t>(bytes);
+  auto* record = new (at) BeginRecord{head, e.name, e.loc.file, e.op, e.loc.line};
+  at += sizeof(BeginRecord);
+  if ((head.parts & kCost) != 0) {
+    std::memcpy(at, &cost, sizeof cost);
+    at += sizeof cost;
+  }
+  if ((head.parts & kId) != 0) {
+    std::memcpy(at, &id, sizeof id);
+    at += sizeof id;
+  }
+  if ((head.parts & kShapes) != 0) at = write_shapes(at, *e.args, head.n_shapes);
+  if ((head.parts & kFused) != 0) at = write_text(at, fused);
+  if ((head.parts & kText) != 0) write_text(at, range_name);
+  ++log->open;
+  // Last, so that an event's duration holds as little of this as possible.
+  record->head.ticks = ticks();
+  log->publish(bytes);
+  return id;
+}
+
+void Recorder::begin(const Event& event) {
+  std::uint64_t window = window_.load(std::memory_order_acquire);
+  if (window != 0) write_begin(event, window);
+}
+
+void Recorder::end() {
+  std::uint64_t now = ticks();
+  std::uint64_t window = window_.load(std::memory_order_acquire);
+  ThreadLog* log = t_log;
+  // The begin was not seen, or belongs to a window that is closed.
+  if (window == 0 || log == nullptr || log->window() != window) return;
+  if (log->skipped > 0) {
+    --log->skipped;
+    return;
+  }
+  if (log->open == 0) return;
+  --log->open;
+  std::byte* at = log->room_for_end(sizeof(RecordHead));
+  if (at == nullptr) return;
+  new (at) RecordHead{RecordType::end, 0, 0, 0, sizeof(RecordHead), now};
+  log->publish(sizeof(RecordHead));
+}
+
+void Recorder::memory(const MemoryEvent& e) {
+  std::uint64_t window = window_.load(std::memory_order_acquire);
+  if ((window & kWithMemory) == 0) return;
+  ThreadLog* log = log_of(window);
+  if (log == nullptr) return;
+  std::byte* at = log->skipped == 0 ? log->room(sizeof(MemoryRecord), budget_) : nullptr;
+  if (at == nullptr) {
+    log->count_drop();
+    return;
+  }
+  RecordHead head{RecordType::memory, 0, 0, 0, sizeof(MemoryRecord), ticks()};
+  new (at) MemoryRecord{head,    e.device,    reinterpret_cast<std::uint64_t>(e.address),
+                        e.bytes, e.allocated, e.reserved};
+  log->publish(sizeof(MemoryRecord));
+}
+
+RangeToken Recorder::begin_range(std::string_view name, Loc loc) {
+  std::uint64_t window = window_.load(std::memory_order_acquire);
+  if (window == 0) return {};
+  Event event{.kind = EventKind::range, .name = "", .loc = loc};
+  std::uint64_t id = write_begin(event, window, true, name);
+  return {window, id, t_log == nullptr ? 0 : t_log->number};
+}
+
+void Recorder::end_range(const RangeToken& token) {
+  if (token.window == 0) return;
+  if (t_log != nullptr && t_log->number == token.thread) {
+    end();
+    return;
+  }
+  std::uint64_t now = ticks();
+  std::uint64_t window = window_.load(std::memory_order_acquire);
+  if (window != token.window) return;
+  ThreadLog* log = log_of(window);
+  if (log == nullptr) return;
+  std::byte* at = log->room_for_end(sizeof(ForeignEndRecord));
+  if (at == nullptr) return;
+  RecordHead head{RecordType::foreign_end, 0, 0, 0, sizeof(ForeignEndRecord), now};
+  new (at) ForeignEndRecord{head, token.id};
+  log->publish(sizeof(ForeignEndRecord));
+}
+
+}  // namespace ingot::profiler

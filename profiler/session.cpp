@@ -1,0 +1,233 @@
+#include <ingot/kernels/core/check.h>
+#include <ingot/profiler/aggregate.h>
+#include <ingot/profiler/chrome_trace.h>
+#include <ingot/profiler/judge.h>
+#include <ingot/profiler/profiler.h>
+#include <ingot/profiler/window.h>
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+namespace ingot::profiler {
+namespace {
+
+constexpr std::size_t kMostSteps = 1'000'000;  // later ones are not marked
+
+bool records(Action action) {
+  return action == Action::record || action == Action::record_and_save;
+}
+
+std::string process_name() {
+#ifdef __GLIBC__
+  return program_invocation_short_name;
+#else
+  return "ingot";
+#endif
+}
+
+void check(const Options& o) {
+  for (Activity a : o.activities) {
+    INGOT_CHECK(a != Activity::CUDA,
+                "profiler: Activity::CUDA was asked for, but this build of Ingot has no CUDA "
+                "support; Activity::CPU works");
+  }
+  if (o.schedule) {
+    const Schedule& s = *o.schedule;
+    INGOT_CHECK(s.wait >= 0 && s.warmup >= 0 && s.repeat >= 0 && s.skip_first >= 0,
+                "profiler: a schedule has no negative numbers: wait {}, warmup {}, repeat {}, "
+                "skip_first {}",
+                s.wait, s.warmup, s.repeat, s.skip_first);
+    INGOT_CHECK(s.active > 0, "profiler: a schedule needs active > 0, got {}", s.active);
+  }
+  if (o.roofline) {
+    INGOT_CHECK(o.roofline->bytes_per_s > 0 && o.roofline->flops_per_s > 0,
+                "profiler: a given roofline needs bytes_per_s > 0 and flops_per_s > 0");
+  }
+}
+
+}  // namespace
+
+struct Session::Impl {
+  Options options;
+  Recording recording;
+  ObserverCost cost;
+  bool running = false;
+  std::thread::id owner;
+  int owner_tid = 0;
+  std::int64_t step = 0;
+  Action action = Action::none;
+  StepMark mark;                // of the present step
+  std::vector<StepMark> marks;  // of this window
+  std::shared_ptr<const Window> last;
+
+  Action action_of(std::int64_t n) const {
+    return options.schedule ? action_at(*options.schedule, n) : Action::record;
+  }
+
+  // The recorder's side of a step that begins.
+  void enter(Action before, Action now) {
+    bool goes_on = before == now ? now != Action::record_and_save
+                                 : before == Action::record && now == Action::record_and_save;
+    if (!goes_on) {
+      action = Action::none;  // until the window is open
+      marks.clear();
+      if (now != Action::none) recorder().open(recording);
+    }
+    action = now;
+  }
+
+  void begin_step() { mark = {step, ticks(), 0}; }
+
+  void end_step() {
+    mark.end = ticks();
+    if (records(action) && marks.size() < kMostSteps) marks.push_back(mark);
+  }
+
+  void finish_window() {
+    last = std::make_shared<const Window>(recorder().close(), std::exchange(marks, {}), owner_tid,
+                                          cost, options.with_modules);
+  }
+
+  const Window& window() const {
+    INGOT_CHECK(last != nullptr, "profiler: no recording has finished yet{}",
+                running ? "; call stop() first" : "");
+    return *last;
+  }
+};
+
+Session::Session(Options options, Loc loc) : impl_(std::make_unique<Impl>()) {
+  check(options);
+  impl_->options = std::move(options);
+  const Options& o = impl_->options;
+  impl_->recording = {.shapes = o.record_shapes, .memory = o.profile_memory,
+                      .costs = o.with_flops, .max_bytes = o.max_bytes};
+  start(loc);
+}
+
+Session::~Session() {
+  try {
+    stop();
+  } catch (...) {
+    // The callback's error: stop() reports it to those who call it.
+  }
+}
+
+void Session::start(Loc loc) {
+  Impl& s = *impl_;
+  recorder().lease(loc);
+  try {
+    s.cost = recorder().measure(s.recording);
+    s.owner = std::this_thread::get_id();
+    s.owner_tid = t_log == nullptr ? 0 : t_log->tid;
+    s.step = 0;
+    s.last.reset();
+    s.enter(Action::none, s.action_of(0));
+  } catch (...) {
+    recorder().give_back();
+    throw;
+  }
+  s.running = true;
+  s.begin_step();
+}
+
+void Session::step() {
+  Impl& s = *impl_;
+  INGOT_CHECK(s.running, "profiler: step() needs a running session; this one is stopped");
+  INGOT_CHECK(s.owner == std::this_thread::get_id(),
+              "profiler: step() belongs to the thread that started the session");
+  s.end_step();
+  const Action before = s.action;
+  std::exception_ptr error;
+  if (before == Action::record_and_save) {
+    s.finish_window();
+    try {
+      if (s.options.on_trace_ready) s.options.on_trace_ready(*this);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
+  ++s.step;
+  s.enter(before, s.action_of(s.step));
+  s.begin_step();
+  if (error) std::rethrow_exception(error);
+}
+
+void Session::stop() {
+  Impl& s = *impl_;
+  if (!s.running) return;
+  s.running = false;
+  const bool recorded = records(std::exchange(s.action, Action::none));
+  {
+    struct Release {
+      ~Release() {
+        recorder().discard();
+        recorder().free_own_chunks();
+        recorder().give_back();
+      }
+    } release;
+    if (recorded) s.finish_window();
+  }
+  if (recorded && s.options.on_trace_ready) s.options.on_trace_ready(*this);
+}
+
+Action Session::action() const { return impl_->action; }
+std::int64_t Session::step_number() const { return impl_->step; }
+
+Averages Session::key_averages(bool group_by_shape) const {
+  const Options& o = impl_->options;
+  const Window& window = impl_->window();
+  INGOT_CHECK(!group_by_shape || o.record_shapes,
+              "key_averages: grouping by shape needs Options::record_shapes");
+  return aggregate(window.timeline(),
+                   {.by_shape = group_by_shape, .with_memory = o.profile_memory,
+                    .with_stack = o.with_stack},
+                   window.roofline(o));
+}
+
+Verdict Session::verdict(std::string_view range) const {
+  const Window& window = impl_->window();
+  Roofline roofline = window.roofline(impl_->options);
+  return judge(units_of(window.timeline(), range, roofline), range, roofline);
+}
+
+void Session::export_chrome_trace(const std::string& path) const {
+  const Options& o = impl_->options;
+  write_chrome_trace(impl_->window().timeline(),
+                     {.process = process_name(), .pid = ::getpid(),
+                      .record_shapes = o.record_shapes, .profile_memory = o.profile_memory,
+                      .with_stack = o.with_stack, .with_flops = o.with_flops,
+                      .with_modules = o.with_modules},
+                     path);
+}
+
+void Session::export_stacks(const std::string& path, const std::string& metric) const {
+  bool device = metric == "self_device_time_total" || metric == "self_cuda_time_total";
+  INGOT_CHECK(device || metric == "self_cpu_time_total",
+              "export_stacks: the metric is self_cpu_time_total or self_device_time_total, got '{}'",
+              metric);
+  write_stacks(impl_->window().timeline(), device, impl_->options.with_stack, path);
+}
+
+std::function<void(const Session&)> trace_handler(const std::string& dir, bool gzip) {
+  return [dir, gzip](const Session& session) {
+    static std::atomic<unsigned> counter{0};
+    std::error_code error;
+    std::filesystem::create_directories(dir, error);
+    INGOT_CHECK_AS(FileError, !error, "trace_handler: cannot make the folder {}: {}", dir,
+                   error.message());
+    char host[256] = "host";
+    ::gethostname(host, sizeof host - 1);
+    session.export_chrome_trace(fmt::format("{}/{}_{}.{}.{}.pt.trace.json{}", dir, host,
+                                            ::getpid(), counter.fetch_add(1), monotonic_ns(),
+                                            gzip ? ".gz" : ""));
+  };
+}
+
+}  // namespace ingot::profiler

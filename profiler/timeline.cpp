@@ -1,0 +1,155 @@
+#include <ingot/kernels/core/check.h>
+#include <ingot/profiler/timeline.h>
+
+#include <algorithm>
+
+namespace ingot::profiler {
+namespace {
+
+// The slices of a lane that are open at a time, which only grows.
+class OpenSlices {
+ public:
+  explicit OpenSlices(const std::vector<Slice>& slices) : slices_(slices) {}
+
+  // The innermost slice that began before t and ends after it; nullptr: none.
+  const Slice* innermost(std::int64_t t) {
+    for (; next_ < slices_.size() && slices_[next_].begin < t; ++next_) {
+      auto depth = static_cast<std::size_t>(slices_[next_].depth);
+      open_.resize(std::min(depth, open_.size()));
+      open_.push_back(&slices_[next_]);
+    }
+    while (!open_.empty() && open_.back()->end <= t) open_.pop_back();
+    return open_.empty() ? nullptr : open_.back();
+  }
+
+ private:
+  const std::vector<Slice>& slices_;
+  std::vector<const Slice*> open_;
+  std::size_t next_ = 0;
+};
+
+// Whether each slice lies in a step, holds it or is apart from it.
+bool steps_nest(const Timeline& timeline, const Lane& lane) {
+  OpenSlices open(lane.slices);
+  for (const StepTime& step : timeline.steps) {
+    const Slice* around = open.innermost(step.begin);
+    if (around != nullptr && around->end < step.end) return false;
+    const Slice* last = open.innermost(step.end);
+    if (last != nullptr && last->begin > step.begin) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void place_steps(Timeline& timeline, int tid) {
+  if (timeline.steps.empty()) return;
+  auto lane = std::find_if(timeline.lanes.begin(), timeline.lanes.end(),
+                           [&](const Lane& l) { return l.tid == tid; });
+  if (lane == timeline.lanes.end()) {
+    Lane own;
+    own.tid = tid;
+    lane = timeline.lanes.insert(timeline.lanes.begin(), std::move(own));
+  }
+  if (!steps_nest(timeline, *lane)) return;
+  timeline.step_lane = static_cast<int>(lane - timeline.lanes.begin());
+  std::vector<Slice> merged;
+  merged.reserve(lane->slices.size() + timeline.steps.size());
+  auto next = lane->slices.begin();
+  std::int64_t step_end = -1;
+  auto push_next = [&] {
+    merged.push_back(*next++);
+    if (merged.back().end <= step_end) ++merged.back().depth;
+  };
+  for (const StepTime& step : timeline.steps) {
+    // A slice that begins with the step but lasts longer holds it.
+    while (next != lane->slices.end() &&
+           (next->begin < step.begin || (next->begin == step.begin && next->end > step.end))) {
+      push_next();
+    }
+    Slice s;
+    s.kind = SliceKind::step;
+    s.name = timeline.texts->emplace_back("ProfilerStep#" + std::to_string(step.number));
+    s.begin = step.begin;
+    s.end = step_end = step.end;
+    for (auto around = merged.rbegin(); around != merged.rend(); ++around) {
+      if (around->begin <= s.begin && around->end >= s.end) {
+        s.depth = around->depth + 1;
+        break;
+      }
+    }
+    merged.push_back(s);
+  }
+  while (next != lane->slices.end()) push_next();
+  lane->slices = std::move(merged);
+}
+
+void nest(Lane& lane) {
+  std::vector<int> open;
+  std::vector<Slice>& slices = lane.slices;
+  for (int i = 0; i < static_cast<int>(slices.size()); ++i) {
+    Slice& s = slices[i];
+    INGOT_BUG(s.depth <= static_cast<int>(open.size()), "slice {} has no parent", s.name);
+    open.resize(static_cast<std::size_t>(s.depth));
+    s.parent = open.empty() ? -1 : open.back();
+    s.self = s.duration();
+    s.memory = s.self_memory;
+    s.device = 0;
+    if (s.parent >= 0) {
+      INGOT_BUG(s.begin >= slices[s.parent].begin && s.end <= slices[s.parent].end,
+                "slice {} does not lie in {}", s.name, slices[s.parent].name);
+      slices[s.parent].self -= s.duration();
+    }
+    open.push_back(i);
+  }
+  // Children come after their parents, so one pass from the back sums whole subtrees.
+  for (auto s = slices.rbegin(); s != slices.rend(); ++s) {
+    if (s->is_kernel()) s->device += s->self;
+    if (s->parent < 0) continue;
+    slices[s->parent].device += s->device;
+    slices[s->parent].memory += s->memory;
+  }
+}
+
+void finish(Timeline& timeline, int step_tid) {
+  place_steps(timeline, step_tid);
+  timeline.self_host = timeline.self_device = 0;
+  for (Lane& lane : timeline.lanes) {
+    nest(lane);
+    for (const Slice& s : lane.slices) {
+      (s.is_kernel() ? timeline.self_device : timeline.self_host) += s.self;
+    }
+  }
+}
+
+BusyTime::BusyTime(const Timeline& timeline) {
+  for (const Lane& lane : timeline.lanes) {
+    for (const Slice& s : lane.slices) {
+      if (s.is_kernel() && s.end > s.begin) spans_.push_back({s.begin, s.end, 0});
+    }
+  }
+  std::sort(spans_.begin(), spans_.end(),
+            [](const Span& a, const Span& b) { return a.begin < b.begin; });
+  std::size_t n = 0;
+  for (const Span& s : spans_) {
+    if (n > 0 && s.begin <= spans_[n - 1].end) {
+      spans_[n - 1].end = std::max(spans_[n - 1].end, s.end);
+    } else {
+      spans_[n++] = s;
+    }
+  }
+  spans_.resize(n);
+  for (std::size_t i = 1; i < n; ++i) {
+    spans_[i].before = spans_[i - 1].before + spans_[i - 1].end - spans_[i - 1].begin;
+  }
+}
+
+std::int64_t BusyTime::until(std::int64_t t) const {
+  auto after = std::upper_bound(spans_.begin(), spans_.end(), t,
+                                [](std::int64_t at, const Span& s) { return at < s.begin; });
+  if (after == spans_.begin()) return 0;
+  const Span& s = *std::prev(after);
+  return s.before + std::min(t, s.end) - s.begin;
+}
+
+}  // namespace ingot::profiler

@@ -1,0 +1,54 @@
+// What limits a piece of code, with the evidence.
+// Owns: Verdict and the rules below, their public statement. Must not know: how events were
+// recorded.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace ingot::profiler {
+
+struct Spread {
+  double median = 0, p95 = 0, least = 0;
+  int n = 0;  // 0: not measured
+};
+
+// What one step would take if ...; computed from the timeline, not measured.
+struct WhatIf {
+  std::string what;
+  double step_us = 0, speedup = 1;
+};
+
+// A unit is a step (ProfilerStep#N) or one pass through a named range. Per unit, wall time = device
+// time (some kernel body ran) + host time (none did); the recorder's own cost is taken off the host
+// time. The rules, for the median unit:
+//  1. fewer than 3 units, or no event in them: not_enough_data. Units with compile phases, and a
+//     first unit that took over twice the median of the others, are cold: left out when 3 others
+//     remain, else named.
+//  2. host >= 2 x device: overhead_bound (the reading "Self CPU >> Self CUDA" of the PyTorch
+//     profiler tutorials).
+//  3. device >= 2 x host: by the arithmetic intensity of each kernel against the ridge of the
+//     measured roofline (Williams, Waterman, Patterson 2009), weighted with its time: two thirds on
+//     one side: memory_bound or compute_bound. A transcendental function counts as 16 operations,
+//     the length of our polynomials. Kernels of unknown cost count for neither side.
+//  4. anything else, or units that disagree in more than a third of the cases: mixed.
+struct Verdict {
+  enum Kind { overhead_bound, memory_bound, compute_bound, mixed, not_enough_data };
+  Kind kind = not_enough_data;
+  std::string why;                    // one sentence
+  std::vector<std::string> evidence;  // one sentence each
+  std::vector<WhatIf> what_ifs;       // largest gain first
+  std::string next;                   // what to try
+  // Sums over the warm units, microseconds, observer included: the table's footer restricted to
+  // them. device_busy is the share of their wall time in which some kernel body ran.
+  double self_cpu_us = 0, self_device_us = 0, device_busy = 0;
+  Spread step_us;  // of one unit
+  int cold = 0;    // units left out
+};
+
+const char* to_string(Verdict::Kind kind);  // "overhead-bound"
+std::string to_string(const Verdict& verdict);
+std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
+
+}  // namespace ingot::profiler

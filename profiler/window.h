@@ -1,0 +1,41 @@
+// A finished window and what is computed from it, once, when first asked for.
+// Owns: the records until the timeline exists, then the timeline. Const functions may be called from
+// several threads. Must not know: sessions, schedules.
+#pragma once
+
+#include <ingot/profiler/profiler.h>
+#include <ingot/profiler/recorder.h>
+#include <ingot/profiler/timeline.h>
+
+#include <mutex>
+#include <vector>
+
+namespace ingot::profiler {
+
+struct StepMark {
+  std::int64_t number = 0;
+  std::uint64_t begin = 0, end = 0;  // ticks
+};
+
+class Window {
+ public:
+  Window(RawWindow raw, std::vector<StepMark> steps, int step_tid, const ObserverCost& cost,
+         bool with_modules);
+
+  const Timeline& timeline() const;
+  // The given one, or the machine's; measured only when the cost of some kernel is known.
+  Roofline roofline(const Options& options) const;
+
+ private:
+  void build() const;
+
+  mutable RawWindow raw_;
+  std::vector<StepMark> steps_;
+  int step_tid_;
+  ObserverCost cost_;
+  bool with_modules_;
+  mutable std::once_flag built_;
+  mutable Timeline timeline_;
+};
+
+}  // namespace ingot::profiler

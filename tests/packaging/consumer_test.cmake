@@ -1,0 +1,75 @@
+# Builds and runs the consumer in a folder of its own, as a user would:
+# cmake -DMODE=package|subdirectory -DSOURCE= -DBINARY= -DWORK= -DCXX= -DGENERATOR= -DBUILD_TYPE=
+#       -DLAUNCHER=<compiler launcher, separated by commas> -P this
+cmake_minimum_required(VERSION 3.22)
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output
+                  ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nended with ${result}:\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+set(build "${WORK}/build")
+set(options -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${CXX}")
+
+if(MODE STREQUAL "package")
+  file(REMOVE_RECURSE "${WORK}")
+  set(prefix "${WORK}/prefix")
+  run("${CMAKE_COMMAND}" --install "${BINARY}" --prefix "${prefix}" --config "${BUILD_TYPE}")
+
+  file(GLOB_RECURSE installed RELATIVE "${prefix}" "${prefix}/*")
+  foreach(file IN LISTS installed)
+    if(IS_SYMLINK "${prefix}/${file}" AND NOT file MATCHES "\\.so")
+      message(FATAL_ERROR "installed as a link into the source tree: ${file}")
+    elseif(file MATCHES "^include/" AND NOT file MATCHES "^include/ingot/.*\\.h$")
+      message(FATAL_ERROR "installed among the headers: ${file}")
+    endif()
+  endforeach()
+
+  list(APPEND options "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}")
+else()
+  # This test is about the build files: one level of kernels, and the rest is not optimised.
+  set(BUILD_TYPE Debug)
+  string(REPLACE "," ";" launcher "${LAUNCHER}")
+  set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${launcher}")
+  file(REMOVE "${build}/CMakeCache.txt")
+  list(APPEND options "-DINGOT_SOURCE=${SOURCE}" -DINGOT_ISA_LEVELS=base
+       -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0)
+endif()
+
+run("${CMAKE_COMMAND}" -S "${SOURCE}/tests/packaging/consumer" -B "${build}" ${options})
+run("${CMAKE_COMMAND}" --build "${build}" --config "${BUILD_TYPE}")
+
+# A consumer's compile command has the include folder and the language level, nothing else of ours.
+file(READ "${build}/compile_commands.json" commands)
+string(JSON count LENGTH "${commands}")
+math(EXPR last "${count} - 1")
+set(checked FALSE)
+foreach(i RANGE ${last})
+  string(JSON file GET "${commands}" ${i} file)
+  if(file MATCHES "consumer/main\\.cpp$")
+    string(JSON command GET "${commands}" ${i} command)
+    if(NOT command MATCHES "c\\+\\+|g\\+\\+|clang")
+      message(FATAL_ERROR "no compiler in: ${command}")
+    endif()
+    if(command MATCHES "FMT_|[Ee]igen|-march|-ffp-contract|-Werror|-Wall|-DINGOT")
+      message(FATAL_ERROR "a flag of Ingot's own reached its consumer: ${command}")
+    endif()
+    string(REGEX MATCHALL "(-I|-isystem )[^ ]+" includes "${command}")
+    list(LENGTH includes n)
+    if(NOT n EQUAL 1)
+      message(FATAL_ERROR "expected one include folder in: ${command}")
+    endif()
+    set(checked TRUE)
+  endif()
+endforeach()
+if(NOT checked)
+  message(FATAL_ERROR "the consumer is not in ${build}/compile_commands.json")
+endif()
+
+run("${build}/consumer")
+message("${output}")
