@@ -1,12 +1,12 @@
 // Trains a small MLP on Fashion-MNIST, or on any data set in MNIST's format.
+#include <chrono>
+#include <cstdio>
+
 #include <ingot/ingot.h>
 
 #include "support/flags.h"
 #include "support/json.h"
 #include "support/progress.h"
-
-#include <chrono>
-#include <cstdio>
 
 namespace {
 
@@ -62,8 +62,7 @@ Result train(const Settings& settings) {
               settings.data.c_str(), pixels.mean, pixels.std);
 
   const data::DataLoader batches(
-      training,
-      {.batch_size = 128, .shuffle = true, .seed = settings.seed, .device = device});
+      training, {.batch_size = 128, .shuffle = true, .seed = settings.seed, .device = device});
   const data::DataLoader test_batches(test, {.batch_size = 1000, .device = device});
 
   manual_seed(settings.seed);

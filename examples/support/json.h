@@ -21,10 +21,7 @@ std::string json(const JsonObject& object);
 
 inline std::string json(bool value) { return value ? "true" : "false"; }
 template <std::integral I>
-  requires(!std::same_as<I, bool>)
-std::string json(I value) {
-  return std::to_string(value);
-}
+requires(!std::same_as<I, bool>) std::string json(I value) { return std::to_string(value); }
 template <std::floating_point F>
 std::string json(F value) {
   if (!std::isfinite(value)) return "null";

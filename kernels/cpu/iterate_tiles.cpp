@@ -46,7 +46,7 @@ Transposed::Transposed(const Nest& nest) : nest_(nest) {
 }
 
 void Transposed::fill(int operand, i64 rows, i64 columns, const char* from, char* tile) const {
-  loops().copy->transpose[item_log2(nest_.item_size(operand))](rows, columns, tile, kBlock, from,
+  loops().copy->transpose[item_log2(nest_.item_size(operand))](rows, columns, tile, kRows, from,
                                                                nest_.stride(0, operand));
 }
 

@@ -40,7 +40,8 @@ class Transposed {
   void for_each_run(F&& f, i64 grain) const;
 
  private:
-  static constexpr i64 kBlock = 32;
+  // A block is long where the result has no gaps and as wide as a cache line of the others.
+  static constexpr i64 kRows = 256, kColumns = 16;
   static constexpr i64 kLeast = 16;  // rows and columns below which a plain walk is as good
   // Transposes the block of `rows` by `columns` at `from` so that it has no gaps along axis 0.
   void fill(int operand, i64 rows, i64 columns, const char* from, char* tile) const;
@@ -73,19 +74,19 @@ void RepeatedRows::for_each_run(F&& f, i64 grain) const {
 template <class F>
 void Transposed::for_each_run(F&& f, i64 grain) const {
   const i64 rows = nest_.size(0), columns = nest_.size(axis_);
-  const i64 strips = (columns + kBlock - 1) / kBlock;
+  const i64 strips = (columns + kColumns - 1) / kColumns;
   // What is left to walk: the other axes, each of whose elements is a plane of rows and columns.
   Nest planes = nest_;
   planes.remove_axis(axis_);
   planes.remove_axis(0);
-  parallel_for(planes.numel() * strips, 1 + grain / (kBlock * rows), [&](i64 first, i64 last) {
-    alignas(64) char tiles[kMaxOperands][kBlock * kBlock * 8];
+  parallel_for(planes.numel() * strips, 1 + grain / (kColumns * rows), [&](i64 first, i64 last) {
+    alignas(64) char tiles[kMaxOperands][kRows * kColumns * 8];
     for (i64 item = first; item < last; ++item) {
-      const i64 plane = item / strips, column = item % strips * kBlock;
-      const i64 width = columns - column < kBlock ? columns - column : kBlock;
+      const i64 plane = item / strips, column = item % strips * kColumns;
+      const i64 width = columns - column < kColumns ? columns - column : kColumns;
       planes.walk(plane, plane + 1, [&](i64, char* const* start) {
-        for (i64 row = 0; row < rows; row += kBlock) {
-          const i64 height = rows - row < kBlock ? rows - row : kBlock;
+        for (i64 row = 0; row < rows; row += kRows) {
+          const i64 height = rows - row < kRows ? rows - row : kRows;
           char *corner[kMaxOperands], *at[kMaxOperands];
           for (int k = 0; k < nest_.operands(); ++k) {
             corner[k] = start[k] + (row * nest_.stride(0, k) + column * nest_.stride(axis_, k)) *
@@ -94,7 +95,7 @@ void Transposed::for_each_run(F&& f, i64 grain) const {
           }
           for (i64 c = 0; c < width; ++c) {
             for (int k = 0; k < nest_.operands(); ++k) {
-              at[k] = across_[k] ? tiles[k] + c * kBlock * nest_.item_size(k)
+              at[k] = across_[k] ? tiles[k] + c * kRows * nest_.item_size(k)
                                  : corner[k] + c * nest_.stride(axis_, k) * nest_.item_size(k);
             }
             f(height, at, strides_);

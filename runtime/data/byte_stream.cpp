@@ -1,9 +1,9 @@
-#include <ingot/runtime/check_at.h>
-#include <ingot/runtime/data/byte_stream.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include <ingot/runtime/check_at.h>
+#include <ingot/runtime/data/byte_stream.h>
 
 namespace ingot::data {
 

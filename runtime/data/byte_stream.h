@@ -3,14 +3,15 @@
 // Internal: includes zlib. Must not know: what the bytes mean.
 #pragma once
 
-#include <ingot/kernels/core/error.h>
-#include <zlib.h>
-
 #include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <zlib.h>
+
+#include <ingot/kernels/core/error.h>
 
 namespace ingot::data {
 

@@ -1,13 +1,13 @@
-#include <ingot/runtime/check_at.h>
-#include <ingot/runtime/data/byte_stream.h>
-#include <ingot/runtime/data/csv.h>
-#include <ingot/runtime/ops.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
+
+#include <ingot/runtime/check_at.h>
+#include <ingot/runtime/data/byte_stream.h>
+#include <ingot/runtime/data/csv.h>
+#include <ingot/runtime/ops.h>
 
 namespace ingot::data {
 
@@ -76,7 +76,8 @@ bool take_record(std::string_view& text, std::vector<std::string>& cells, i64& l
 std::string shown(std::string cell) {
   constexpr std::size_t kShown = 40;
   if (cell.size() > kShown) cell = cell.substr(0, kShown) + "...";
-  std::replace_if(cell.begin(), cell.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  std::replace_if(
+      cell.begin(), cell.end(), [](unsigned char c) { return c < ' '; }, ' ');
   return cell;
 }
 

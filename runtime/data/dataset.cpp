@@ -1,9 +1,9 @@
+#include <array>
+#include <cmath>
+
 #include <ingot/runtime/check_at.h>
 #include <ingot/runtime/data/dataset.h>
 #include <ingot/runtime/grad_mode.h>
-
-#include <array>
-#include <cmath>
 
 namespace ingot::data {
 

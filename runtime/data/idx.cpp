@@ -1,10 +1,10 @@
+#include <algorithm>
+#include <filesystem>
+
 #include <ingot/runtime/check_at.h>
 #include <ingot/runtime/data/byte_stream.h>
 #include <ingot/runtime/data/idx.h>
 #include <ingot/runtime/ops.h>
-
-#include <algorithm>
-#include <filesystem>
 
 namespace ingot::data {
 
@@ -117,7 +117,8 @@ Dataset idx(const std::string& dir, bool train, i64 classes, Loc loc) {
   const std::string image_path = find_file(dir, part + "-images", '3', loc);
   const std::string label_path = find_file(dir, part + "-labels", '1', loc);
   const Tensor images = read_idx(image_path, 3, loc);
-  const std::vector<std::uint8_t> labels = read_idx(label_path, 1, loc).to_vector<std::uint8_t>(loc);
+  const std::vector<std::uint8_t> labels =
+      read_idx(label_path, 1, loc).to_vector<std::uint8_t>(loc);
 
   const i64 n = static_cast<i64>(labels.size());
   if (images.size(0) != n) {
@@ -131,7 +132,8 @@ Dataset idx(const std::string& dir, bool train, i64 classes, Loc loc) {
                                label_path, *wrong, wrong - y.begin(), classes);
   }
   const auto* pixels = images.data_ptr<std::uint8_t>(loc);
-  if (n > 0 && std::all_of(pixels, pixels + images.numel(), [](std::uint8_t p) { return p == 0; })) {
+  if (n > 0 &&
+      std::all_of(pixels, pixels + images.numel(), [](std::uint8_t p) { return p == 0; })) {
     detail::fail_at<FileError>("idx", loc, "{} is damaged: each of its pixels is 0", image_path);
   }
   return Dataset(images, from_vector(y, {n}, kInt64, loc), loc);

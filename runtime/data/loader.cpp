@@ -1,11 +1,11 @@
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
 #include <ingot/runtime/check_at.h>
 #include <ingot/runtime/data/loader.h>
 #include <ingot/runtime/data/permutation.h>
 #include <ingot/runtime/ops.h>
-
-#include <algorithm>
-#include <cstring>
-#include <numeric>
 
 namespace ingot::data {
 
@@ -74,8 +74,8 @@ Batch DataLoader::batch(const std::vector<i64>* order, i64 index) const {
   Batch batch{empty(x_sizes, TensorOptions(kFloat32, kCPU), loc_),
               empty(y_sizes, TensorOptions(y.dtype(), kCPU), loc_)};
   gather_x(rows, n, batch.x.data_ptr<float>(loc_));
-  const std::size_t row_bytes =
-      static_cast<std::size_t>(y.numel() / y.size(0)) * static_cast<std::size_t>(item_size(y.dtype()));
+  const std::size_t row_bytes = static_cast<std::size_t>(y.numel() / y.size(0)) *
+                                static_cast<std::size_t>(item_size(y.dtype()));
   auto* to = static_cast<std::byte*>(batch.y.data_ptr(loc_));
   const auto* from = static_cast<const std::byte*>(y.data_ptr(loc_));
   for (i64 i = 0; i < n; ++i, to += row_bytes) {

@@ -3,13 +3,13 @@
 // epoch alone, on every platform (data/permutation.h). Must not know: files, models.
 #pragma once
 
-#include <ingot/runtime/data/dataset.h>
-
 #include <array>
 #include <cstddef>
 #include <iterator>
 #include <memory>
 #include <vector>
+
+#include <ingot/runtime/data/dataset.h>
 
 namespace ingot::data {
 

@@ -1,8 +1,8 @@
-#include <ingot/kernels/ops/philox.h>
-#include <ingot/runtime/data/permutation.h>
-
 #include <numeric>
 #include <utility>
+
+#include <ingot/kernels/ops/philox.h>
+#include <ingot/runtime/data/permutation.h>
 
 namespace ingot::data {
 
@@ -17,8 +17,8 @@ std::vector<i64> permutation(i64 n, std::uint64_t seed, std::uint64_t epoch) {
   std::vector<i64> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), i64{0});
   for (std::uint64_t i = order.size(); i-- > 1;) {
-    const philox::Block words =
-        philox::draw({low(i), high(i), low(epoch), high(epoch) | 0x80000000u}, low(seed), high(seed));
+    const philox::Block words = philox::draw(
+        {low(i), high(i), low(epoch), high(epoch) | 0x80000000u}, low(seed), high(seed));
     std::swap(order[i], order[philox::below(philox::pair(words.w0, words.w1), i + 1)]);
   }
   return order;

@@ -5,10 +5,10 @@
 // tensors' generators never draw there. Must not know: tensors.
 #pragma once
 
-#include <ingot/kernels/core/dims.h>
-
 #include <cstdint>
 #include <vector>
+
+#include <ingot/kernels/core/dims.h>
 
 namespace ingot::data {
 

@@ -38,7 +38,10 @@ struct GELUImpl : Module {
   std::string approximate;
   INGOT_MODULE(GELU)
 };
-using GELU = Handle<GELUImpl>;
+struct GELU : Handle<GELUImpl> {
+  GELU(std::string approximate = "none", Loc loc = Loc::here())
+      : Handle(std::move(approximate), loc) {}
+};
 
 // Axes start..end become one; Flatten() keeps axis 0, the batch.
 struct FlattenImpl : Module {

@@ -12,7 +12,9 @@ namespace ingot::nn {
 
 // A module that maps one tensor to one and takes the line of the call.
 template <class Impl>
-concept TakesLoc = requires(Impl& m, const Tensor& x, Loc loc) { Tensor(m.forward(x, loc)); };
+concept TakesLoc = requires(Impl& m, const Tensor& x, Loc loc) {
+  Tensor(m.forward(x, loc));
+};
 
 // (x) or (x, loc).
 template <class... A>
@@ -22,6 +24,21 @@ inline constexpr bool kOneTensor<X> = std::convertible_to<X, const Tensor&>;
 template <class X>
 inline constexpr bool kOneTensor<X, Loc> = std::convertible_to<X, const Tensor&>;
 
+template <class Impl, class... A>
+concept HasForward = requires(Impl& m, A&&... args) {
+  m.forward(std::forward<A>(args)...);
+};
+
+// Any other call that forward() can take.
+template <class Impl, class... A>
+concept Forwards =
+    HasForward<Impl, A...> && !(TakesLoc<Impl> && kOneTensor<std::remove_cvref_t<A>...>);
+
+// Arguments that make a module, not a handle that is to be copied.
+template <class Impl, class First, class... A>
+concept Makes =
+    std::constructible_from<Impl, First, A...> && !ModuleHandle<std::remove_cvref_t<First>>;
+
 template <class Impl>
 class Handle {
  public:
@@ -30,26 +47,20 @@ class Handle {
   // Handle<BlockImpl> b{16, 4} makes the module; {nullptr} leaves the handle empty until assigned.
   Handle(std::nullptr_t) {}
   explicit Handle(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-  Handle()
-    requires std::default_initializable<Impl>
-      : impl_(std::make_shared<Impl>()) {}
+  Handle() requires std::default_initializable<Impl> : impl_(std::make_shared<Impl>()) {}
   template <class First, class... A>
-    requires(!ModuleHandle<std::remove_cvref_t<First>> &&
-             std::constructible_from<Impl, First, A...>)
+  requires Makes<Impl, First, A...>
   explicit Handle(First&& first, A&&... args)
       : impl_(std::make_shared<Impl>(std::forward<First>(first), std::forward<A>(args)...)) {}
 
   // fc1(x) is fc1->forward(x) inside a range. With a line to pass on, errors name the caller's.
-  Tensor operator()(const Tensor& x, Loc loc = Loc::here()) const
-    requires TakesLoc<Impl>
-  {
+  Tensor operator()(const Tensor& x, Loc loc = Loc::here()) const requires TakesLoc<Impl> {
     Impl& module = get(loc);
     const ScopedEvent range(Event{EventKind::range, module.name(), loc});
     return module.forward(x, loc);
   }
   template <class... A>
-    requires(!(TakesLoc<Impl> && kOneTensor<std::remove_cvref_t<A>...>) &&
-             requires(Impl& m, A&&... args) { m.forward(std::forward<A>(args)...); })
+  requires Forwards<Impl, A...>
   decltype(auto) operator()(A&&... args) const {
     Impl& module = get(Loc::here());
     const ScopedEvent range(Event{EventKind::range, module.name()});
@@ -63,7 +74,8 @@ class Handle {
 
  private:
   Impl& get(Loc loc) const {
-    if (impl_ == nullptr) [[unlikely]] empty_handle(loc);
+    if (impl_ == nullptr) [[unlikely]]
+      empty_handle(loc);
     return *impl_;
   }
   std::shared_ptr<Impl> impl_;

@@ -1,9 +1,9 @@
+#include <cmath>
+
 #include <ingot/runtime/check_at.h>
 #include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/nn/layers.h>
 #include <ingot/runtime/ops.h>
-
-#include <cmath>
 
 namespace ingot::nn {
 

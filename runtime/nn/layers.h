@@ -48,7 +48,8 @@ struct LayerNormOptions {
 };
 
 // (x - mean) / sqrt(var + eps) * weight + bias over the trailing axes `normalized_shape`, with the
-// population variance. weight starts at 1, bias at 0 (J. L. Ba et al., "Layer normalization", 2016).
+// population variance. weight starts at 1, bias at 0 (J. L. Ba et al., "Layer normalization",
+// 2016).
 struct LayerNormImpl : Module {
   explicit LayerNormImpl(Dims normalized_shape, LayerNormOptions options = {},
                          TensorOptions tensor_options = {}, Loc loc = Loc::here());
@@ -61,8 +62,8 @@ struct LayerNormImpl : Module {
 };
 struct LayerNorm : Handle<LayerNormImpl> {
   LayerNorm(std::nullptr_t) : Handle(nullptr) {}
-  LayerNorm(Dims normalized_shape, LayerNormOptions options = {},
-            TensorOptions tensor_options = {}, Loc loc = Loc::here())
+  LayerNorm(Dims normalized_shape, LayerNormOptions options = {}, TensorOptions tensor_options = {},
+            Loc loc = Loc::here())
       : Handle(normalized_shape, options, tensor_options, loc) {}
 };
 

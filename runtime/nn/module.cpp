@@ -1,12 +1,12 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
 #include <ingot/runtime/check_at.h>
 #include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/names.h>
 #include <ingot/runtime/nn/module.h>
 #include <ingot/runtime/ops.h>
-
-#include <algorithm>
-#include <map>
-#include <set>
 
 namespace ingot::nn {
 
@@ -185,7 +185,8 @@ void Module::to(TensorOptions options, Loc loc) {
         options.has_device() ? options.device() : t.device());
     if (target.dtype() == t.dtype() && target.device() == t.device()) continue;
     if (!seen.insert(t.impl()).second) continue;
-    moved.push_back({t, t.to(target, loc), t.grad().defined() ? t.grad().to(target, loc) : Tensor()});
+    moved.push_back(
+        {t, t.to(target, loc), t.grad().defined() ? t.grad().to(target, loc) : Tensor()});
   }
   // Everything has been made: from here on nothing can fail half-way.
   for (Moved& m : moved) {
@@ -209,11 +210,10 @@ void Module::zero_grad(bool set_to_none, Loc loc) {
 void Module::check_name(const std::string& name, Loc loc) const {
   INGOT_CHECK_AT("register", loc, !name.empty() && name.find('.') == std::string::npos,
                  "a member's name is not empty and holds no dot, got \"{}\"", name);
-  const bool taken =
-      std::any_of(children_.begin(), children_.end(),
-                  [&](const Child& child) { return child.name == name; }) ||
-      std::any_of(tensors_.begin(), tensors_.end(),
-                  [&](const OwnTensor& own) { return own.name == name; });
+  const bool taken = std::any_of(children_.begin(), children_.end(),
+                                 [&](const Child& child) { return child.name == name; }) ||
+                     std::any_of(tensors_.begin(), tensors_.end(),
+                                 [&](const OwnTensor& own) { return own.name == name; });
   INGOT_CHECK_AT("register", loc, !taken, "{} has a member \"{}\" already", type_name(), name);
 }
 

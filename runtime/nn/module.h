@@ -1,10 +1,8 @@
 // Module: a tree of named parameters, buffers and modules.
-// Owns: the walk over that tree (names, state, devices, training flag) and INGOT_MODULE, which shows
-// a walk the members as they are at that moment: a layer that was replaced is seen.
-// Must not know: single layers, optimisers, kernels.
+// Owns: the walk over that tree (names, state, devices, training flag) and INGOT_MODULE, which
+// shows a walk the members as they are at that moment: a layer that was replaced is seen. Must not
+// know: single layers, optimisers, kernels.
 #pragma once
-
-#include <ingot/runtime/tensor.h>
 
 #include <atomic>
 #include <concepts>
@@ -13,6 +11,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <ingot/runtime/tensor.h>
 
 namespace ingot::nn {
 
@@ -140,8 +140,8 @@ class Module {
 // INGOT_MODULE(Net, fc1, fc2, scale) inside `struct Net : nn::Module` lists the members that hold
 // state: Tensors (floating ones are parameters, others buffers), modules, handles, vectors of them.
 // Members may be declared before or after it. A derived class lists its base's members again.
-#define INGOT_MODULE(Type, ...)                                      \
-  const char* type_name() const override { return #Type; }           \
-  void visit_members(::ingot::nn::Members& members) override {       \
-    members.list(#__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__);           \
+#define INGOT_MODULE(Type, ...)                                \
+  const char* type_name() const override { return #Type; }     \
+  void visit_members(::ingot::nn::Members& members) override { \
+    members.list(#__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__);     \
   }

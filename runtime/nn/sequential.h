@@ -3,10 +3,10 @@
 // Must not know: single layers.
 #pragma once
 
-#include <ingot/runtime/nn/handle.h>
-
 #include <functional>
 #include <type_traits>
+
+#include <ingot/runtime/nn/handle.h>
 
 namespace ingot::nn {
 
@@ -54,8 +54,10 @@ struct Sequential : Handle<SequentialImpl> {
   Sequential() = default;
   Sequential(std::nullptr_t) : Handle(nullptr) {}
   template <class First, class... Rest>
-    requires(sizeof...(Rest) > 0 || !std::same_as<std::remove_cvref_t<First>, Sequential>)
-  explicit Sequential(First&& first, Rest&&... rest)
+  requires(
+      sizeof...(Rest) > 0 ||
+      !std::same_as<std::remove_cvref_t<First>, Sequential>) explicit Sequential(First&& first,
+                                                                                 Rest&&... rest)
       : Handle(std::make_shared<SequentialImpl>(std::forward<First>(first),
                                                 std::forward<Rest>(rest)...)) {}
 };

@@ -1,6 +1,6 @@
-#include <ingot/runtime/optim/adam.h>
-
 #include <cmath>
+
+#include <ingot/runtime/optim/adam.h>
 
 namespace ingot::optim {
 

@@ -1,12 +1,12 @@
+#include <map>
+#include <set>
+
 #include <ingot/runtime/check_at.h>
 #include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/names.h>
 #include <ingot/runtime/observer.h>
 #include <ingot/runtime/ops.h>
 #include <ingot/runtime/optim/optimizer.h>
-
-#include <map>
-#include <set>
 
 namespace ingot::optim {
 

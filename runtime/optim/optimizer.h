@@ -5,11 +5,11 @@
 // Must not know: modules, single update rules.
 #pragma once
 
-#include <ingot/runtime/tensor.h>
-
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <ingot/runtime/tensor.h>
 
 namespace ingot::optim {
 
@@ -40,8 +40,8 @@ class Optimizer {
 
  protected:
   struct State {
-    i64 step = 0;                // updates made, the current one included
-    std::vector<Tensor> slots;   // in the order of slot_names; undefined until first needed
+    i64 step = 0;               // updates made, the current one included
+    std::vector<Tensor> slots;  // in the order of slot_names; undefined until first needed
   };
 
   // `name` and `slot_names` are literals.

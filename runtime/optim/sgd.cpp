@@ -16,8 +16,7 @@ SGD::SGD(std::vector<Tensor> parameters, SGDOptions options, Loc loc)
     : Optimizer("SGD", std::move(parameters), options.lr, slots(options), loc), options_(options) {
   check_not_negative("SGD", "momentum", options.momentum, loc);
   check_not_negative("SGD", "weight_decay", options.weight_decay, loc);
-  INGOT_CHECK_AT("SGD", loc,
-                 !options.nesterov || (options.momentum > 0 && options.dampening == 0),
+  INGOT_CHECK_AT("SGD", loc, !options.nesterov || (options.momentum > 0 && options.dampening == 0),
                  "nesterov needs a momentum above 0 and no dampening");
 }
 

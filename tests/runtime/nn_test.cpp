@@ -1,3 +1,10 @@
+#include <cmath>
+#include <functional>
+#include <span>
+#include <type_traits>
+
+#include <gtest/gtest.h>
+
 #include <ingot/runtime/generator.h>
 #include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/nn/nn.h>
@@ -5,13 +12,6 @@
 #include <ingot/runtime/optim/optim.h>
 
 #include "nn_golden.h"
-
-#include <cmath>
-#include <functional>
-#include <span>
-#include <type_traits>
-
-#include <gtest/gtest.h>
 
 namespace ingot {
 namespace {
@@ -73,11 +73,11 @@ void expect_near(const Tensor& got, std::span<const double> want, double toleran
 TEST(Module, NamesAreDottedAndInOrder) {
   Net net;
   EXPECT_EQ(names(net.named_parameters()),
-            (std::vector<std::string>{
-                "scale", "stem.weight", "stem.bias", "blocks.0.in.weight", "blocks.0.in.bias",
-                "blocks.0.out.weight", "blocks.0.out.bias", "blocks.1.in.weight",
-                "blocks.1.in.bias", "blocks.1.out.weight", "blocks.1.out.bias", "tail.in.weight",
-                "tail.in.bias", "tail.out.weight", "tail.out.bias"}));
+            (std::vector<std::string>{"scale", "stem.weight", "stem.bias", "blocks.0.in.weight",
+                                      "blocks.0.in.bias", "blocks.0.out.weight",
+                                      "blocks.0.out.bias", "blocks.1.in.weight", "blocks.1.in.bias",
+                                      "blocks.1.out.weight", "blocks.1.out.bias", "tail.in.weight",
+                                      "tail.in.bias", "tail.out.weight", "tail.out.bias"}));
   EXPECT_EQ(names(net.named_buffers()), std::vector<std::string>{"ticks"});
   EXPECT_EQ(net.parameters().size(), 15u);
   EXPECT_EQ(net.state_dict().size(), 16u);
@@ -300,7 +300,8 @@ TEST(Layers, MistakesAreNamed) {
   expect_error([] { nn::Embedding e(4, -2); }, "Embedding: the sizes must not be negative");
   expect_error([] { nn::Dropout d(1.5); }, "Dropout: p must lie in [0, 1], got 1.5");
   expect_error([] { nn::LayerNorm n(Dims{}); }, "LayerNorm: there is no axis");
-  expect_error([] { nn::GELU g("fast"); }, "GELU: approximate is \"none\" or \"tanh\", got \"fast\"");
+  expect_error([] { nn::GELU g("fast"); },
+               "GELU: approximate is \"none\" or \"tanh\", got \"fast\"");
 }
 
 TEST(Layers, DropoutScalesWhatItKeeps) {

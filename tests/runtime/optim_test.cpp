@@ -1,3 +1,9 @@
+#include <cmath>
+#include <functional>
+#include <span>
+
+#include <gtest/gtest.h>
+
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/generator.h>
 #include <ingot/runtime/nn/clip_grad.h>
@@ -7,17 +13,10 @@
 
 #include "optim_golden.h"
 
-#include <cmath>
-#include <functional>
-#include <span>
-
-#include <gtest/gtest.h>
-
 namespace ingot {
 namespace {
 
-using MakeOptimizer =
-    std::function<std::unique_ptr<optim::Optimizer>(const std::vector<Tensor>&)>;
+using MakeOptimizer = std::function<std::unique_ptr<optim::Optimizer>(const std::vector<Tensor>&)>;
 
 template <class O, class Options>
 MakeOptimizer maker(Options options) {
