@@ -32,18 +32,30 @@ class Phase {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+void add_group(const Segment& segment, const Group& group, PlanReport* report,
+               std::vector<std::unique_ptr<Step>>* steps) {
+  if (group.ops.size() == 1) {
+    // Alone, an op's own kernel is as good as a generated one.
+    steps->push_back(make_op_step(segment, group.ops[0]));
+    return;
+  }
+  PointwiseProgram program = make_program(segment, group);
+  if (program.memory.size() > static_cast<std::size_t>(kMaxOperands)) {
+    // Only with all groups known is it clear which results others read: cut in program order.
+    auto middle = group.ops.begin() + static_cast<std::ptrdiff_t>(group.ops.size() / 2);
+    add_group(segment, {{group.ops.begin(), middle}, true}, report, steps);
+    add_group(segment, {{middle, group.ops.end()}, true}, report, steps);
+    return;
+  }
+  report->fused.push_back(
+      {program.names(), segment.ops[static_cast<std::size_t>(group.ops[0])].loc});
+  steps->push_back(std::make_unique<FusedStep>(std::move(program), segment));
+}
+
 std::vector<std::unique_ptr<Step>> fused_steps(const Segment& segment, PlanReport* report) {
   std::vector<std::unique_ptr<Step>> steps;
-  for (Group& group : make_groups(segment, needed_ops(segment), &report->not_fused)) {
-    if (group.ops.size() == 1) {
-      // Alone, an op's own kernel is as good as a generated one.
-      steps.push_back(make_op_step(segment, group.ops[0]));
-      continue;
-    }
-    auto step = std::make_unique<FusedStep>(make_program(segment, group), segment);
-    report->fused.push_back({step->program().names(),
-                             segment.ops[static_cast<std::size_t>(group.ops[0])].loc});
-    steps.push_back(std::move(step));
+  for (const Group& group : make_groups(segment, needed_ops(segment), &report->not_fused)) {
+    add_group(segment, group, report, &steps);
   }
   return steps;
 }

@@ -1,10 +1,10 @@
-#include <ingot/profiler/aggregate.h>
-
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
 #include <fmt/format.h>
+
+#include <ingot/profiler/aggregate.h>
 
 namespace ingot::profiler {
 namespace {
@@ -155,10 +155,14 @@ LeastTime least_time(const Cost& cost, const Roofline& roofline) {
 std::string shown_name(const Slice& s) {
   std::string name(s.name);
   switch (s.kind) {
-    case SliceKind::op: return "aten::" + name;
-    case SliceKind::compile: return "compile: " + name;
-    case SliceKind::replay: return "replay: " + name;
-    default: return name;
+    case SliceKind::op:
+      return "aten::" + name;
+    case SliceKind::compile:
+      return "compile: " + name;
+    case SliceKind::replay:
+      return "replay: " + name;
+    default:
+      return name;
   }
 }
 

@@ -1,13 +1,14 @@
 // From a timeline to rows.
-// Owns: which slices share a row, and what Averages holds. Must not know: how rows are printed.
+// Owns: which slices share a row, and what Averages holds.
+// Must not know: how events were recorded, how rows are printed.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include <ingot/profiler/averages.h>
 #include <ingot/profiler/profiler.h>
 #include <ingot/profiler/timeline.h>
-
-#include <string>
-#include <vector>
 
 namespace ingot::profiler {
 
@@ -37,7 +38,7 @@ struct Averages::Data {
   int steps = 0;
   std::uint64_t events = 0, dropped = 0;
   double event_cost_ns = 0, empty_event_ns = 0;
-  std::string roofline;   // one line; empty: no cost is known
+  std::string roofline;     // one line; empty: no cost is known
   std::string first_steps;  // compile phases: "codegen 1.2 ms, load 0.3 ms"; empty: none
   bool with_memory = false, with_shapes = false, with_stack = false;
 };

@@ -19,19 +19,19 @@ namespace ingot::profiler {
 // rows of their own, without CPU time.
 struct Row {
   std::string name;
-  std::string fused_from;     // a fused kernel's ops, "mul add tanh"
-  std::string shapes;         // "[[64, 64], [64]]", with group_by_shape
-  std::string source;         // "net.cpp:14", with Options::with_stack
+  std::string fused_from;  // a fused kernel's ops, "mul add tanh"
+  std::string shapes;      // "[[64, 64], [64]]", with group_by_shape
+  std::string source;      // "net.cpp:14", with Options::with_stack
   std::int64_t calls = 0;
   double self_cpu_us = 0;
-  double cpu_total_us = 0;    // kernel bodies and inner events included
+  double cpu_total_us = 0;  // kernel bodies and inner events included
   double self_device_us = 0;
   double device_total_us = 0;
   double median_us = 0, p95_us = 0;  // of one call, begin to end
-  double flops = 0;           // transcendental functions count as one each
-  double bytes = 0;           // each operand and result once
-  double roofline_us = 0;     // the least time that the roofline allows for these flops and bytes
-  double cost_us = 0;         // device time of the calls whose cost is known
+  double flops = 0;                  // transcendental functions count as one each
+  double bytes = 0;                  // each operand and result once
+  double roofline_us = 0;  // the least time that the roofline allows for these flops and bytes
+  double cost_us = 0;      // device time of the calls whose cost is known
   std::int64_t memory = 0, self_memory = 0;  // bytes allocated minus freed
 };
 

@@ -13,14 +13,20 @@ constexpr std::int64_t kSpansOrder = 0x20000000;
 
 const char* category(SliceKind kind) {
   switch (kind) {
-    case SliceKind::op: return "cpu_op";
-    case SliceKind::kernel: return "cpu_kernel";
-    case SliceKind::compile: return "compile";
-    case SliceKind::replay: return "replay";
-    case SliceKind::overhead: return "overhead";
+    case SliceKind::op:
+      return "cpu_op";
+    case SliceKind::kernel:
+      return "cpu_kernel";
+    case SliceKind::compile:
+      return "compile";
+    case SliceKind::replay:
+      return "replay";
+    case SliceKind::overhead:
+      return "overhead";
     case SliceKind::range:
     case SliceKind::module:
-    case SliceKind::step: break;
+    case SliceKind::step:
+      break;
   }
   return "user_annotation";
 }

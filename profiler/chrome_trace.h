@@ -3,9 +3,9 @@
 // Owns: names of fields and categories. Must not know: how events were recorded.
 #pragma once
 
-#include <ingot/profiler/timeline.h>
-
 #include <string>
+
+#include <ingot/profiler/timeline.h>
 
 namespace ingot::profiler {
 
@@ -16,8 +16,8 @@ struct TraceInfo {
        with_modules = false;
 };
 
-// Categories: cpu_op, user_annotation (ranges, modules, steps), cpu_kernel (kernel bodies), compile,
-// replay, overhead, cpu_instant_event (memory). Times are microseconds after
+// Categories: cpu_op, user_annotation (ranges, modules, steps), cpu_kernel (kernel bodies),
+// compile, replay, overhead, cpu_instant_event (memory). Times are microseconds after
 // baseTimeNanoseconds, exact to the nanosecond; slices of one thread nest. Throws FileError.
 void write_chrome_trace(const Timeline& timeline, const TraceInfo& info, const std::string& path);
 

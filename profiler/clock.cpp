@@ -1,9 +1,9 @@
-#include <ingot/profiler/clock.h>
-
 #include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
+
+#include <ingot/profiler/clock.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -57,8 +57,8 @@ TickMap TickMap::calibrate(const ClockPoint& origin) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(kShortestBaseNs - base));
     end = clock_point();
   }
-  double slope = static_cast<double>(end.ns - g_first.ns) /
-                 static_cast<double>(end.ticks - g_first.ticks);
+  double slope =
+      static_cast<double>(end.ns - g_first.ns) / static_cast<double>(end.ticks - g_first.ticks);
   if (!detail::g_use_counter.load(std::memory_order_relaxed)) slope = 1;
   return {origin.ticks, slope};
 }

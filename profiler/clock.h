@@ -28,7 +28,8 @@ inline constinit std::atomic<bool> g_use_counter{false};
 
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
-  if (detail::g_use_counter.load(std::memory_order_relaxed)) [[likely]] return __rdtsc();
+  if (detail::g_use_counter.load(std::memory_order_relaxed)) [[likely]]
+    return __rdtsc();
 #endif
   return static_cast<std::uint64_t>(monotonic_ns());
 }

@@ -1,8 +1,8 @@
-#include <ingot/profiler/decode.h>
-
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+
+#include <ingot/profiler/decode.h>
 
 namespace ingot::profiler {
 namespace {
@@ -11,11 +11,16 @@ using ForeignEnds = std::unordered_map<std::uint64_t, std::uint64_t>;  // range 
 
 SliceKind slice_kind(const RecordHead& head) {
   switch (static_cast<EventKind>(head.kind)) {
-    case EventKind::op: return SliceKind::op;
-    case EventKind::kernel: return SliceKind::kernel;
-    case EventKind::compile: return SliceKind::compile;
-    case EventKind::replay: return SliceKind::replay;
-    case EventKind::range: break;
+    case EventKind::op:
+      return SliceKind::op;
+    case EventKind::kernel:
+      return SliceKind::kernel;
+    case EventKind::compile:
+      return SliceKind::compile;
+    case EventKind::replay:
+      return SliceKind::replay;
+    case EventKind::range:
+      break;
   }
   return (head.parts & kId) != 0 ? SliceKind::range : SliceKind::module;
 }
@@ -25,17 +30,30 @@ class LaneDecoder {
   LaneDecoder(const RawWindow& raw, const ForeignEnds& foreign, const DecodeOptions& options,
               std::unordered_map<std::string_view, std::string_view>& names,
               std::deque<std::string>& texts, Lane& lane)
-      : raw_(raw), foreign_(foreign), options_(options), names_(names), texts_(texts),
+      : raw_(raw),
+        foreign_(foreign),
+        options_(options),
+        names_(names),
+        texts_(texts),
         lane_(lane) {}
 
   std::uint64_t run(const RawThread& thread) {
     for_each_record(thread.bytes, [&](const RecordHead& head, const std::byte* at) {
       switch (head.type) {
-        case RecordType::begin: begin(at); break;
-        case RecordType::end: end(time(head.ticks)); break;
-        case RecordType::memory: memory(at); break;
-        case RecordType::overhead: overhead(at); break;
-        case RecordType::foreign_end: break;
+        case RecordType::begin:
+          begin(at);
+          break;
+        case RecordType::end:
+          end(time(head.ticks));
+          break;
+        case RecordType::memory:
+          memory(at);
+          break;
+        case RecordType::overhead:
+          overhead(at);
+          break;
+        case RecordType::foreign_end:
+          break;
       }
     });
     last_ = std::max(last_, raw_.clock.ns(raw_.end));

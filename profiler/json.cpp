@@ -1,9 +1,9 @@
-#include <ingot/profiler/json.h>
-
 #include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
+
+#include <ingot/profiler/json.h>
 
 namespace ingot::profiler {
 namespace {
@@ -16,8 +16,10 @@ std::size_t character(std::string_view text) {
   auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   unsigned char c = at(0);
   if (c < 0x80) return 1;
-  std::size_t length = c >= 0xC2 && c <= 0xDF ? 2 : c >= 0xE0 && c <= 0xEF ? 3
-                       : c >= 0xF0 && c <= 0xF4 ? 4 : 0;
+  std::size_t length = c >= 0xC2 && c <= 0xDF   ? 2
+                       : c >= 0xE0 && c <= 0xEF ? 3
+                       : c >= 0xF0 && c <= 0xF4 ? 4
+                                                : 0;
   if (length == 0 || length > text.size()) return 0;
   unsigned char low = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
   unsigned char high = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
@@ -30,12 +32,23 @@ std::size_t character(std::string_view text) {
 
 void append_escaped(std::string& out, unsigned char c) {
   switch (c) {
-    case '"': out += "\\\""; return;
-    case '\\': out += "\\\\"; return;
-    case '\n': out += "\\n"; return;
-    case '\t': out += "\\t"; return;
-    case '\r': out += "\\r"; return;
-    default: fmt::format_to(std::back_inserter(out), "\\u{:04x}", c);
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    default:
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", c);
   }
 }
 

@@ -1,7 +1,7 @@
 // Strict JSON text (RFC 8259), whatever bytes a name holds.
-// Owns: quoting, separators, numbers. Control characters are escaped, bytes that are no UTF-8 become
-// U+FFFD, numbers that JSON cannot hold become null. One space follows each colon: trace readers
-// search for `"rank": 0`. Must not know: files, traces.
+// Owns: quoting, separators, numbers. Control characters are escaped, bytes that are no UTF-8
+// become U+FFFD, numbers that JSON cannot hold become null. One space follows each colon: trace
+// readers search for `"rank": 0`. Must not know: files, traces.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class JsonWriter {
   void separate();
 
   std::string& out_;
-  bool first_ = true;       // of the innermost array or object
+  bool first_ = true;  // of the innermost array or object
   bool after_key_ = false;
 };
 

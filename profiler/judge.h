@@ -1,28 +1,29 @@
 // From a timeline to a verdict.
-// Owns: the units (steps, passes through a range) and what was spent in each; judge(), which applies
-// the rules that verdict.h states. Must not know: how events were recorded.
+// Owns: the units (steps, passes through a range) and what was spent in each; judge(), which
+// applies the rules that verdict.h states. Must not know: how events were recorded.
 #pragma once
-
-#include <ingot/profiler/profiler.h>
-#include <ingot/profiler/timeline.h>
-#include <ingot/profiler/verdict.h>
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <ingot/profiler/profiler.h>
+#include <ingot/profiler/timeline.h>
+#include <ingot/profiler/verdict.h>
 
 namespace ingot::profiler {
 
 // Times in ns.
 struct Unit {
   std::string name;
-  double wall = 0;      // the recorder's own cost taken off
-  double device = 0;    // some kernel body ran
-  double op_host = 0;   // host time of ops and replays
-  double memory_side = 0, compute_side = 0;  // device time by the roofline's sides
-  double roofline = 0;  // the least time for the kernels of known cost ...
-  double known = 0;     // ... and their device time
-  double half_bytes = 0;  // what half the bytes would save
+  double wall = 0;                           // the recorder's own cost taken off
+  double device = 0;                         // some kernel body ran
+  double op_host = 0;                        // host time of ops and replays
+  double memory_side = 0, compute_side = 0;  // device time by the roofline's sides ...
+  double far = 0;                            // ... and far below both
+  double roofline = 0;                       // the least time for the kernels of known cost ...
+  double known = 0;                          // ... and their device time
+  double half_bytes = 0;                     // what half the bytes would save
   double observer = 0;
   std::int64_t events = 0, launches = 0;
   double self_host = 0, self_device = 0;  // as the table counts them

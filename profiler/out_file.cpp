@@ -1,16 +1,15 @@
-#include <ingot/kernels/core/check.h>
-#include <ingot/profiler/out_file.h>
-
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
 #include <utility>
 
 #include <zlib.h>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/profiler/out_file.h>
 
 namespace ingot::profiler {
 namespace {
@@ -71,8 +70,9 @@ void OutFile::flush() {
 
 void OutFile::commit() {
   flush();
-  bool closed = gzip_ != nullptr ? gzclose(static_cast<gzFile>(std::exchange(gzip_, nullptr))) == Z_OK
-                                 : ::close(descriptor_) == 0;
+  bool closed = gzip_ != nullptr
+                    ? gzclose(static_cast<gzFile>(std::exchange(gzip_, nullptr))) == Z_OK
+                    : ::close(descriptor_) == 0;
   descriptor_ = -1;
   if (!closed) fail(errno != 0 ? std::strerror(errno) : "gzip failed");
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(std::strerror(errno));

@@ -5,10 +5,6 @@
 // tensors.
 #pragma once
 
-#include <ingot/kernels/core/error.h>
-#include <ingot/profiler/averages.h>
-#include <ingot/profiler/verdict.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +13,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <ingot/kernels/core/error.h>
+#include <ingot/profiler/averages.h>
+#include <ingot/profiler/verdict.h>
 
 namespace ingot::profiler {
 
@@ -78,7 +78,7 @@ class Session {
   // Records again after stop(); steps count from 0. Throws Error while running.
   void start(Loc loc = Loc::here());
 
-  Action action() const;       // what the present step is used for
+  Action action() const;  // what the present step is used for
   std::int64_t step_number() const;
 
   // Results are those of the last finished window: the whole session, or the last cycle. They may

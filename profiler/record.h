@@ -3,14 +3,14 @@
 // leave the process. Must not know: threads, sessions, what is made of the records.
 #pragma once
 
-#include <ingot/kernels/ops/op_info.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
 #include <vector>
+
+#include <ingot/kernels/ops/op_info.h>
 
 namespace ingot::profiler {
 

@@ -1,8 +1,8 @@
-#include <ingot/profiler/profiler.h>
-#include <ingot/profiler/recorder.h>
-
 #include <mutex>
 #include <set>
+
+#include <ingot/profiler/profiler.h>
+#include <ingot/profiler/recorder.h>
 
 namespace ingot::profiler {
 namespace {
@@ -20,7 +20,8 @@ const char* lasting_name(std::string_view name) {
 }  // namespace
 
 record_function::record_function(std::string_view name, Loc loc) : observer_(observer()) {
-  if (observer_ == nullptr) [[likely]] return;
+  if (observer_ == nullptr) [[likely]]
+    return;
   if (observer_ == static_cast<Observer*>(&recorder())) {
     RangeToken token = recorder().begin_range(name, loc);
     window_ = token.window;
@@ -33,7 +34,8 @@ record_function::record_function(std::string_view name, Loc loc) : observer_(obs
 }
 
 record_function::~record_function() {
-  if (observer_ == nullptr) [[likely]] return;
+  if (observer_ == nullptr) [[likely]]
+    return;
   if (observer_ == static_cast<Observer*>(&recorder())) {
     recorder().end_range({window_, id_, thread_});
   } else {

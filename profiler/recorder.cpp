@@ -1,7 +1,7 @@
-#include <ingot/profiler/recorder.h>
-
 #include <algorithm>
 #include <new>
+
+#include <ingot/profiler/recorder.h>
 
 namespace ingot::profiler {
 namespace {
@@ -64,7 +64,8 @@ inline ThreadLog* Recorder::log_of(std::uint64_t window) {
     log = attach();
     if (log == nullptr) return nullptr;
   }
-  if (log->window() != window) [[unlikely]] log->restart(window);
+  if (log->window() != window) [[unlikely]]
+    log->restart(window);
   return log;
 }
 
@@ -184,14 +185,13 @@ RangeToken Recorder::begin_range(std::string_view name, Loc loc) {
 }
 
 void Recorder::end_range(const RangeToken& token) {
-  if (token.window == 0) return;
+  std::uint64_t window = window_.load(std::memory_order_acquire);
+  if (window == 0 || window != token.window) return;
   if (t_log != nullptr && t_log->number == token.thread) {
     end();
     return;
   }
   std::uint64_t now = ticks();
-  std::uint64_t window = window_.load(std::memory_order_acquire);
-  if (window != token.window) return;
   ThreadLog* log = log_of(window);
   if (log == nullptr) return;
   std::byte* at = log->room_for_end(sizeof(ForeignEndRecord));

@@ -4,14 +4,14 @@
 // lock is taken nor memory allocated. Must not know: steps, tables, files.
 #pragma once
 
-#include <ingot/profiler/clock.h>
-#include <ingot/profiler/thread_log.h>
-#include <ingot/runtime/observer.h>
-
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <ingot/profiler/clock.h>
+#include <ingot/profiler/thread_log.h>
+#include <ingot/runtime/observer.h>
 
 namespace ingot::profiler {
 
@@ -49,7 +49,7 @@ struct RangeToken {
 
 // What recording costs the thread that does it, for an op of two operands.
 struct ObserverCost {
-  double event_ns = 0;  // begin and end of one event
+  double event_ns = 0;   // begin and end of one event
   double inside_ns = 0;  // of it, what the event's own duration contains
 };
 

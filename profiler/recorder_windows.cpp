@@ -1,13 +1,12 @@
 // The rare side of the recorder: threads that come and go, windows, its own cost.
-#include <ingot/kernels/core/check.h>
-#include <ingot/profiler/recorder.h>
-
+#include <algorithm>
+#include <memory>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <memory>
+#include <ingot/kernels/core/check.h>
+#include <ingot/profiler/recorder.h>
 
 #ifdef __linux__
 #include <sys/syscall.h>
@@ -105,13 +104,13 @@ void Recorder::open(const Recording& recording) {
   unix_ns_ = wall_clock_ns();
   origin_ = clock_point();
   std::uint64_t flags = (recording.shapes ? kWithShapes : 0) |
-                        (recording.memory ? kWithMemory : 0) |
-                        (recording.costs ? kWithCosts : 0);
+                        (recording.memory ? kWithMemory : 0) | (recording.costs ? kWithCosts : 0);
   window_.store(++windows_ << kFlagBits | flags, std::memory_order_release);
   Observer* nobody = nullptr;
   if (!g_observer.compare_exchange_strong(nobody, this, std::memory_order_acq_rel)) {
     window_.store(0, std::memory_order_release);
-    INGOT_CHECK(false, "profiler: another observer is installed; a session needs to be the only one");
+    INGOT_CHECK(false,
+                "profiler: another observer is installed; a session needs to be the only one");
   }
 }
 

@@ -1,6 +1,3 @@
-#include <ingot/profiler/clock.h>
-#include <ingot/profiler/profiler.h>
-
 #include <algorithm>
 #include <barrier>
 #include <cstdlib>
@@ -9,6 +6,9 @@
 #include <thread>
 
 #include <fmt/format.h>
+
+#include <ingot/profiler/clock.h>
+#include <ingot/profiler/profiler.h>
 
 #ifdef __linux__
 #include <sched.h>
@@ -183,8 +183,9 @@ Roofline measure() {
   for (int i = 1; i < n; ++i) others.emplace_back(work);
   work();
   for (std::thread& t : others) t.join();
-  sum.how = fmt::format("measured with {} thread{}: memcpy beyond the caches, {}-wide f32 multiply-adds",
-                        n, n == 1 ? "" : "s", peak.lanes);
+  sum.how =
+      fmt::format("measured with {} thread{}: memcpy beyond the caches, {}-wide f32 multiply-adds",
+                  n, n == 1 ? "" : "s", peak.lanes);
   return sum;
 }
 

@@ -1,19 +1,18 @@
+#include <algorithm>
+#include <atomic>
+#include <errno.h>
+#include <exception>
+#include <filesystem>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/profiler/aggregate.h>
 #include <ingot/profiler/chrome_trace.h>
 #include <ingot/profiler/judge.h>
 #include <ingot/profiler/profiler.h>
 #include <ingot/profiler/window.h>
-
-#include <errno.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
-#include <exception>
-#include <filesystem>
-#include <thread>
-#include <utility>
 
 namespace ingot::profiler {
 namespace {
@@ -106,8 +105,10 @@ Session::Session(Options options, Loc loc) : impl_(std::make_unique<Impl>()) {
   check(options);
   impl_->options = std::move(options);
   const Options& o = impl_->options;
-  impl_->recording = {.shapes = o.record_shapes, .memory = o.profile_memory,
-                      .costs = o.with_flops, .max_bytes = o.max_bytes};
+  impl_->recording = {.shapes = o.record_shapes,
+                      .memory = o.profile_memory,
+                      .costs = o.with_flops,
+                      .max_bytes = o.max_bytes};
   start(loc);
 }
 
@@ -185,10 +186,10 @@ Averages Session::key_averages(bool group_by_shape) const {
   const Window& window = impl_->window();
   INGOT_CHECK(!group_by_shape || o.record_shapes,
               "key_averages: grouping by shape needs Options::record_shapes");
-  return aggregate(window.timeline(),
-                   {.by_shape = group_by_shape, .with_memory = o.profile_memory,
-                    .with_stack = o.with_stack},
-                   window.roofline(o));
+  return aggregate(
+      window.timeline(),
+      {.by_shape = group_by_shape, .with_memory = o.profile_memory, .with_stack = o.with_stack},
+      window.roofline(o));
 }
 
 Verdict Session::verdict(std::string_view range) const {
@@ -200,18 +201,22 @@ Verdict Session::verdict(std::string_view range) const {
 void Session::export_chrome_trace(const std::string& path) const {
   const Options& o = impl_->options;
   write_chrome_trace(impl_->window().timeline(),
-                     {.process = process_name(), .pid = ::getpid(),
-                      .record_shapes = o.record_shapes, .profile_memory = o.profile_memory,
-                      .with_stack = o.with_stack, .with_flops = o.with_flops,
+                     {.process = process_name(),
+                      .pid = ::getpid(),
+                      .record_shapes = o.record_shapes,
+                      .profile_memory = o.profile_memory,
+                      .with_stack = o.with_stack,
+                      .with_flops = o.with_flops,
                       .with_modules = o.with_modules},
                      path);
 }
 
 void Session::export_stacks(const std::string& path, const std::string& metric) const {
   bool device = metric == "self_device_time_total" || metric == "self_cuda_time_total";
-  INGOT_CHECK(device || metric == "self_cpu_time_total",
-              "export_stacks: the metric is self_cpu_time_total or self_device_time_total, got '{}'",
-              metric);
+  INGOT_CHECK(
+      device || metric == "self_cpu_time_total",
+      "export_stacks: the metric is self_cpu_time_total or self_device_time_total, got '{}'",
+      metric);
   write_stacks(impl_->window().timeline(), device, impl_->options.with_stack, path);
 }
 
@@ -224,8 +229,8 @@ std::function<void(const Session&)> trace_handler(const std::string& dir, bool g
                    error.message());
     char host[256] = "host";
     ::gethostname(host, sizeof host - 1);
-    session.export_chrome_trace(fmt::format("{}/{}_{}.{}.{}.pt.trace.json{}", dir, host,
-                                            ::getpid(), counter.fetch_add(1), monotonic_ns(),
+    session.export_chrome_trace(fmt::format("{}/{}_{}.{}.{}.pt.trace.json{}", dir, host, ::getpid(),
+                                            counter.fetch_add(1), monotonic_ns(),
                                             gzip ? ".gz" : ""));
   };
 }

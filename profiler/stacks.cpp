@@ -1,9 +1,9 @@
 // Folded stacks: one line for each distinct stack of slices, as flame graph programs read them.
+#include <map>
+
 #include <ingot/profiler/aggregate.h>
 #include <ingot/profiler/chrome_trace.h>
 #include <ingot/profiler/out_file.h>
-
-#include <map>
 
 namespace ingot::profiler {
 namespace {

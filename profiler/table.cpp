@@ -1,14 +1,14 @@
 // Averages as text: the table that people read, CSV and JSON that programs read.
-#include <ingot/kernels/core/check.h>
-#include <ingot/profiler/aggregate.h>
-#include <ingot/profiler/json.h>
-#include <ingot/profiler/units.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <optional>
 #include <utility>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/profiler/aggregate.h>
+#include <ingot/profiler/json.h>
+#include <ingot/profiler/units.h>
 
 namespace ingot::profiler {
 namespace {
@@ -57,9 +57,8 @@ std::vector<Row> sorted(std::vector<Row> rows, const std::string& sort_by) {
     for (const SortKey& k : kSortKeys) known += std::string(", ") + k.name;
     INGOT_CHECK(false, "table: cannot sort by '{}'; the keys are {}", sort_by, known);
   }
-  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    return key->value(a) > key->value(b);
-  });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const Row& a, const Row& b) { return key->value(a) > key->value(b); });
   return rows;
 }
 
@@ -126,18 +125,18 @@ std::string footer(const Averages::Data& d) {
   };
   line("Self CPU time total: {}", format_us(d.self_host_us));
   line("Self device time total: {} (kernel bodies on the CPU)", format_us(d.self_device_us));
-  std::string ratio = d.self_device_us > 0
-                          ? fmt::format("{:.2f}", d.self_host_us / d.self_device_us)
-                          : "-";
-  std::string steps = d.steps > 0 ? fmt::format(", {} step{}", d.steps, d.steps == 1 ? "" : "s")
-                                  : "";
+  std::string ratio =
+      d.self_device_us > 0 ? fmt::format("{:.2f}", d.self_host_us / d.self_device_us) : "-";
+  std::string steps =
+      d.steps > 0 ? fmt::format(", {} step{}", d.steps, d.steps == 1 ? "" : "s") : "";
   line("Self CPU / Self device: {}; device busy {:.1f} % of {}{}", ratio, 100 * d.device_busy,
        format_us(d.window_us), steps);
   if (!d.first_steps.empty()) line("Compile phases: {}", d.first_steps);
-  line("Observer: {:.0f} ns per event, {} in all, part of Self CPU; an event without work lasts "
-       "{:.0f} ns",
-       d.event_cost_ns, format_us(d.event_cost_ns * static_cast<double>(d.events) / 1e3),
-       d.empty_event_ns);
+  line(
+      "Observer: {:.0f} ns per event, {} in all, part of Self CPU; an event without work lasts "
+      "{:.0f} ns",
+      d.event_cost_ns, format_us(d.event_cost_ns * static_cast<double>(d.events) / 1e3),
+      d.empty_event_ns);
   if (d.dropped > 0) {
     line("Dropped: {} events of {} (the latest; Options::max_bytes is spent)", d.dropped,
          d.events + d.dropped);
@@ -173,7 +172,8 @@ std::string Averages::table(const TableOptions& options) const {
 
   TableText t(std::move(rows));
   double both = d.self_host_us + d.self_device_us;
-  t.column("Name", [](const Row& r) { return shorten(one_line(r.name), kWidestName); }, true);
+  t.column(
+      "Name", [](const Row& r) { return shorten(one_line(r.name), kWidestName); }, true);
   t.column("Self CPU %", [&](const Row& r) { return percent(r.self_cpu_us, d.self_host_us); });
   t.column("Self CPU", [](const Row& r) { return format_us(r.self_cpu_us); });
   t.column("CPU total %", [&](const Row& r) { return percent(r.cpu_total_us, both); });
@@ -200,7 +200,7 @@ std::string Averages::table(const TableOptions& options) const {
     t.column("GB/s", [](const Row& r) { return number_or_dash(rate(r.bytes, r)); });
     t.column("% roofline", [](const Row& r) { return number_or_dash(roofline_share(r)); });
   }
-  auto text_of = [](std::string Row::* text) {
+  auto text_of = [](std::string Row::*text) {
     return [text](const Row& r) { return shorten(one_line(r.*text), kWidestText); };
   };
   if (d.with_shapes) t.column("Input Shapes", text_of(&Row::shapes), true);

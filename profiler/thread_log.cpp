@@ -1,9 +1,9 @@
-#include <ingot/profiler/clock.h>
-#include <ingot/profiler/thread_log.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <new>
+
+#include <ingot/profiler/clock.h>
+#include <ingot/profiler/thread_log.h>
 
 #ifdef __linux__
 #include <sys/mman.h>

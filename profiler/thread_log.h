@@ -4,11 +4,11 @@
 // Must not know: events, sessions.
 #pragma once
 
-#include <ingot/profiler/record.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include <ingot/profiler/record.h>
 
 namespace ingot::profiler {
 

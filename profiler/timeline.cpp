@@ -1,7 +1,7 @@
+#include <algorithm>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/profiler/timeline.h>
-
-#include <algorithm>
 
 namespace ingot::profiler {
 namespace {

@@ -4,8 +4,6 @@
 // files, tables, verdicts.
 #pragma once
 
-#include <ingot/kernels/ops/op_info.h>
-
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -13,13 +11,15 @@
 #include <string_view>
 #include <vector>
 
+#include <ingot/kernels/ops/op_info.h>
+
 namespace ingot::profiler {
 
 enum class SliceKind : std::uint8_t {
   op,
   kernel,
-  range,     // record_function
-  module,    // a range of the runtime: a module's forward
+  range,   // record_function
+  module,  // a range of the runtime: a module's forward
   compile,
   replay,
   step,      // ProfilerStep#N
@@ -64,8 +64,8 @@ struct MemoryChange {
   std::int64_t bytes = 0, allocated = 0, reserved = 0;
 };
 
-// One thread. Slices are in the order of their begins, a parent before what it holds; this order and
-// the depths say what nests in what.
+// One thread. Slices are in the order of their begins, a parent before what it holds; this order
+// and the depths say what nests in what.
 struct Lane {
   int number = 0;
   int tid = 0;
@@ -84,14 +84,14 @@ struct StepTime {
 struct Timeline {
   std::vector<Lane> lanes;
   std::vector<StepTime> steps;
-  int step_lane = -1;       // the lane that holds the steps as slices
-  std::int64_t end = 0;     // the window is [0, end]
-  std::int64_t unix_ns = 0; // wall clock at 0
+  int step_lane = -1;        // the lane that holds the steps as slices
+  std::int64_t end = 0;      // the window is [0, end]
+  std::int64_t unix_ns = 0;  // wall clock at 0
   std::uint64_t dropped = 0;
   std::uint64_t events = 0;
   std::uint64_t first_id = 1;  // slices have ids from here on, unlike those of any other window
-  double event_cost_ns = 0;   // what recording cost the threads, per event
-  double empty_event_ns = 0;  // the duration that an event without work has
+  double event_cost_ns = 0;    // what recording cost the threads, per event
+  double empty_event_ns = 0;   // the duration that an event without work has
   std::shared_ptr<std::deque<std::string>> texts;  // names that were copied
 
   // Of all lanes: time outside of kernel bodies and inside them. Their sum is the sum of the

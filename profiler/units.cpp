@@ -1,8 +1,8 @@
-#include <ingot/profiler/units.h>
-
 #include <cmath>
 
 #include <fmt/format.h>
+
+#include <ingot/profiler/units.h>
 
 namespace ingot::profiler {
 namespace {

@@ -1,5 +1,6 @@
 // Numbers and names as cells of a table.
-// Owns: units, shortening, widths. Internal. Must not know: what a cell means.
+// Owns: units, shortening, widths.
+// Must not know: what a cell means.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,12 @@
-#include <ingot/profiler/judge.h>
-
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <ostream>
 
 #include <fmt/format.h>
+
+#include <ingot/profiler/judge.h>
 
 namespace ingot::profiler {
 namespace {
@@ -47,15 +48,10 @@ Verdict::Kind side(double memory, double compute, double device) {
   return Verdict::mixed;
 }
 
-Verdict::Kind classify(double host, double device, double memory, double compute,
-                       double self_device) {
-  if (host >= kClear * device) return Verdict::overhead_bound;
-  if (device >= kClear * host) return side(memory, compute, self_device);
-  return Verdict::mixed;
-}
-
 Verdict::Kind classify(const Unit& u) {
-  return classify(u.host(), u.device, u.memory_side, u.compute_side, u.self_device);
+  if (u.host() >= kClear * u.device) return Verdict::overhead_bound;
+  if (u.device < kClear * u.host()) return Verdict::mixed;
+  return side(u.memory_side, u.compute_side, u.self_device);
 }
 
 bool is_cold(const std::vector<Unit>& units, std::size_t i) {
@@ -125,10 +121,12 @@ void explain(const std::vector<Unit>& units, const Figures& f, std::string_view 
     double memory = sum(units, [](const Unit& u) { return u.memory_side; });
     double compute = sum(units, [](const Unit& u) { return u.compute_side; });
     double least = sum(units, [](const Unit& u) { return u.roofline; });
+    double far = sum(units, [](const Unit& u) { return u.far; });
     say("Of the kernels' time {:.0f} % is on the memory side of the roofline's ridge ({:.1f} "
-        "operations per byte), {:.0f} % on the compute side, {:.0f} % of unknown cost.",
-        100 * memory / device, roofline.flops_per_s / roofline.bytes_per_s,
-        100 * compute / device, 100 * (device - known) / device);
+        "operations per byte), {:.0f} % on the compute side, {:.0f} % far below both, {:.0f} % of "
+        "unknown cost.",
+        100 * memory / device, roofline.flops_per_s / roofline.bytes_per_s, 100 * compute / device,
+        100 * far / device, 100 * (device - known) / device);
     say("Kernels of known cost reach {:.0f} % of the roofline ({:.1f} GB/s, {:.1f} GFLOP/s).",
         100 * least / known, roofline.bytes_per_s / 1e9, roofline.flops_per_s / 1e9);
   } else if (device > 0) {
@@ -142,47 +140,67 @@ void explain(const std::vector<Unit>& units, const Figures& f, std::string_view 
 void advise(const Figures& f, Verdict& v) {
   switch (v.kind) {
     case Verdict::overhead_bound:
-      v.why = fmt::format("the host works {:.3f} us for {:.3f} us of kernel bodies", f.host,
-                          f.device);
-      v.next = fmt::format("Fewer launches (compile() the step; {}), or more work in each: a larger "
-                           "batch.", gain_of(v, "half the launches"));
+      v.why =
+          fmt::format("the host works {:.3f} us for {:.3f} us of kernel bodies", f.host, f.device);
+      v.next = fmt::format(
+          "Fewer launches (compile() the step; {}), or more work in each: a larger "
+          "batch.",
+          gain_of(v, "half the launches"));
       break;
     case Verdict::memory_bound:
       v.why = "kernel bodies take most of the time, and moving bytes takes most of theirs";
-      v.next = fmt::format("Move fewer bytes: compile() fuses chains of ops ({}); a smaller dtype; "
-                           "no copies.", gain_of(v, "half the bytes"));
+      v.next = fmt::format(
+          "Move fewer bytes: compile() fuses chains of ops ({}); a smaller dtype; "
+          "no copies.",
+          gain_of(v, "half the bytes"));
       break;
     case Verdict::compute_bound:
       v.why = "kernel bodies take most of the time, and arithmetic takes most of theirs";
-      v.next = fmt::format("Fewer or cheaper operations: another algorithm, a smaller dtype, more "
-                           "threads ({}).", gain_of(v, "the kernels twice as fast"));
+      v.next = fmt::format(
+          "Fewer or cheaper operations: another algorithm, a smaller dtype, more "
+          "threads ({}).",
+          gain_of(v, "the kernels twice as fast"));
       break;
     case Verdict::mixed:
       if (!v.what_ifs.empty()) {
-        v.next = fmt::format("Begin with what gains most. {}.",
-                             gain_of(v, v.what_ifs.front().what));
+        v.next =
+            fmt::format("Begin with what gains most ({}).", gain_of(v, v.what_ifs.front().what));
       }
       break;
-    case Verdict::not_enough_data: break;
+    case Verdict::not_enough_data:
+      break;
   }
 }
 
-std::string mixed_reason(const std::vector<Unit>& units, const Figures& f, double agreement) {
-  if (agreement < kMajority) {
-    return fmt::format("the units disagree: {:.0f} % of {} are like the median", 100 * agreement,
-                       units.size());
+// What most units are; `votes` becomes "2 mixed, 1 overhead-bound".
+Verdict::Kind vote(const std::vector<Unit>& units, bool* clear, std::string* votes) {
+  std::array<std::size_t, 4> counts{};
+  for (const Unit& u : units) ++counts[classify(u)];
+  auto most = std::max_element(counts.begin(), counts.end());
+  *clear = static_cast<double>(*most) >= kMajority * static_cast<double>(units.size());
+  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+    if (counts[kind] == 0) continue;
+    *votes += fmt::format("{}{} {}", votes->empty() ? "" : ", ", counts[kind],
+                          to_string(static_cast<Verdict::Kind>(kind)));
   }
-  if (f.device >= kClear * f.host) {
-    return "kernel bodies take most of the time, but neither memory nor arithmetic most of theirs";
+  return *clear ? static_cast<Verdict::Kind>(most - counts.begin()) : Verdict::mixed;
+}
+
+std::string mixed_reason(const std::vector<Unit>& units, const Figures& f) {
+  if (f.device < kClear * f.host) return "host and kernel bodies take about the same time";
+  double device = sum(units, [](const Unit& u) { return u.self_device; });
+  double far = sum(units, [](const Unit& u) { return u.far; });
+  if (far >= device / 2) {
+    return "kernel bodies take most of the time, but reach little of the machine: too small for "
+           "all threads, or slow";
   }
-  return "host and kernel bodies take about the same time";
+  return "kernel bodies take most of the time, but neither memory nor arithmetic most of theirs";
 }
 
 Verdict too_little(const std::vector<Unit>& units, std::string_view range, Verdict v) {
   v.kind = Verdict::not_enough_data;
-  bool empty = !units.empty() && std::all_of(units.begin(), units.end(), [](const Unit& u) {
-    return u.events == 0;
-  });
+  bool empty = !units.empty() &&
+               std::all_of(units.begin(), units.end(), [](const Unit& u) { return u.events == 0; });
   if (empty) {
     v.why = "no event was recorded in any unit";
     v.next = "Run ops between the calls of step().";
@@ -234,14 +252,13 @@ Verdict judge(const std::vector<Unit>& all, std::string_view range, const Roofli
   if (units.size() < kLeastUnits || events == 0) return too_little(units, range, std::move(v));
 
   Figures f = figures(units);
-  double device = sum(units, [](const Unit& u) { return u.self_device; });
-  v.kind = classify(f.host, f.device, sum(units, [](const Unit& u) { return u.memory_side; }),
-                    sum(units, [](const Unit& u) { return u.compute_side; }), device);
-  auto like = std::count_if(units.begin(), units.end(),
-                            [&](const Unit& u) { return classify(u) == v.kind; });
-  double agreement = static_cast<double>(like) / static_cast<double>(units.size());
-  if (agreement < kMajority) v.kind = Verdict::mixed;
-  if (v.kind == Verdict::mixed) v.why = mixed_reason(units, f, agreement);
+  bool clear = false;
+  std::string votes;
+  v.kind = vote(units, &clear, &votes);
+  if (v.kind == Verdict::mixed) {
+    v.why = clear ? mixed_reason(units, f)
+                  : fmt::format("the {} disagree: {}", range.empty() ? "steps" : "passes", votes);
+  }
   v.what_ifs = what_ifs(f);
   explain(units, f, range.empty() ? "step" : "pass", roofline, v);
   if (n_cold > 0) {
@@ -254,11 +271,16 @@ Verdict judge(const std::vector<Unit>& all, std::string_view range, const Roofli
 
 const char* to_string(Verdict::Kind kind) {
   switch (kind) {
-    case Verdict::overhead_bound: return "overhead-bound";
-    case Verdict::memory_bound: return "memory-bound";
-    case Verdict::compute_bound: return "compute-bound";
-    case Verdict::mixed: return "mixed";
-    case Verdict::not_enough_data: break;
+    case Verdict::overhead_bound:
+      return "overhead-bound";
+    case Verdict::memory_bound:
+      return "memory-bound";
+    case Verdict::compute_bound:
+      return "compute-bound";
+    case Verdict::mixed:
+      return "mixed";
+    case Verdict::not_enough_data:
+      break;
   }
   return "not enough data";
 }

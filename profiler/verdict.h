@@ -22,17 +22,19 @@ struct WhatIf {
 
 // A unit is a step (ProfilerStep#N) or one pass through a named range. Per unit, wall time = device
 // time (some kernel body ran) + host time (none did); the recorder's own cost is taken off the host
-// time. The rules, for the median unit:
-//  1. fewer than 3 units, or no event in them: not_enough_data. Units with compile phases, and a
+// time. The rules:
+//  1. Fewer than 3 units, or no event in them: not_enough_data. Units with compile phases, and a
 //     first unit that took over twice the median of the others, are cold: left out when 3 others
 //     remain, else named.
-//  2. host >= 2 x device: overhead_bound (the reading "Self CPU >> Self CUDA" of the PyTorch
-//     profiler tutorials).
-//  3. device >= 2 x host: by the arithmetic intensity of each kernel against the ridge of the
-//     measured roofline (Williams, Waterman, Patterson 2009), weighted with its time: two thirds on
-//     one side: memory_bound or compute_bound. A transcendental function counts as 16 operations,
-//     the length of our polynomials. Kernels of unknown cost count for neither side.
-//  4. anything else, or units that disagree in more than a third of the cases: mixed.
+//  2. A unit with host >= 2 x device is overhead_bound (the reading "Self CPU >> Self CUDA" of the
+//     PyTorch profiler tutorials).
+//  3. A unit with device >= 2 x host is judged by the arithmetic intensity of each kernel against
+//     the ridge of the roofline (Williams, Waterman, Patterson 2009), weighted with its time: two
+//     thirds on one side make it memory_bound or compute_bound. A transcendental function counts as
+//     16 operations, the length of our polynomials. Kernels that reach less than 5 % of the
+//     roofline, which then is not what limits them, and kernels of unknown cost count for no side.
+//  4. Any other unit is mixed.
+//  5. The verdict is what two thirds of the units are; mixed when there is no such majority.
 struct Verdict {
   enum Kind { overhead_bound, memory_bound, compute_bound, mixed, not_enough_data };
   Kind kind = not_enough_data;

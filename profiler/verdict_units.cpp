@@ -1,17 +1,17 @@
 // What was spent in each step or pass through a range.
+#include <algorithm>
+#include <set>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/profiler/aggregate.h>
 #include <ingot/profiler/judge.h>
 
-#include <algorithm>
-#include <set>
-
 namespace ingot::profiler {
 namespace {
 
-bool is_host_work(SliceKind kind) {
-  return kind == SliceKind::op || kind == SliceKind::replay;
-}
+constexpr double kNear = 0.05;  // of the roofline: below, something else is the limit
+
+bool is_host_work(SliceKind kind) { return kind == SliceKind::op || kind == SliceKind::replay; }
 
 void add_kernel(const Slice& s, const Roofline& roofline, Unit& unit) {
   auto self = static_cast<double>(s.self);
@@ -22,7 +22,9 @@ void add_kernel(const Slice& s, const Roofline& roofline, Unit& unit) {
   if (least.ns() <= 0) return;
   unit.known += self;
   unit.roofline += least.ns();
-  if (least.memory >= least.compute) {
+  if (least.ns() < kNear * self) {
+    unit.far += self;
+  } else if (least.memory >= least.compute) {
     unit.memory_side += self;
     // Fewer bytes help until the arithmetic is the limit.
     unit.half_bytes += self - std::max(self / 2, std::min(self, least.compute));
@@ -63,9 +65,9 @@ std::vector<Unit> step_units(const Timeline& timeline, const Roofline& roofline)
   }
   for (const Lane& lane : timeline.lanes) {
     for (const Slice& s : lane.slices) {
-      auto after = std::upper_bound(
-          timeline.steps.begin(), timeline.steps.end(), s.begin,
-          [](std::int64_t t, const StepTime& step) { return t < step.begin; });
+      auto after =
+          std::upper_bound(timeline.steps.begin(), timeline.steps.end(), s.begin,
+                           [](std::int64_t t, const StepTime& step) { return t < step.begin; });
       if (after == timeline.steps.begin()) continue;
       auto index = static_cast<std::size_t>(after - timeline.steps.begin() - 1);
       if (s.begin < timeline.steps[index].end) add(s, roofline, units[index]);
@@ -117,8 +119,8 @@ std::vector<Unit> range_units(const Timeline& timeline, std::string_view range,
 
 std::vector<Unit> units_of(const Timeline& timeline, std::string_view range,
                            const Roofline& roofline) {
-  std::vector<Unit> units = range.empty() ? step_units(timeline, roofline)
-                                          : range_units(timeline, range, roofline);
+  std::vector<Unit> units =
+      range.empty() ? step_units(timeline, roofline) : range_units(timeline, range, roofline);
   for (Unit& unit : units) take_off_observer(timeline, unit);
   return units;
 }

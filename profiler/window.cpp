@@ -1,15 +1,18 @@
-#include <ingot/profiler/decode.h>
-#include <ingot/profiler/window.h>
-
 #include <algorithm>
 #include <atomic>
 #include <utility>
+
+#include <ingot/profiler/decode.h>
+#include <ingot/profiler/window.h>
 
 namespace ingot::profiler {
 
 Window::Window(RawWindow raw, std::vector<StepMark> steps, int step_tid, const ObserverCost& cost,
                bool with_modules)
-    : raw_(std::move(raw)), steps_(std::move(steps)), step_tid_(step_tid), cost_(cost),
+    : raw_(std::move(raw)),
+      steps_(std::move(steps)),
+      step_tid_(step_tid),
+      cost_(cost),
       with_modules_(with_modules) {}
 
 const Timeline& Window::timeline() const {

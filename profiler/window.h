@@ -1,14 +1,14 @@
 // A finished window and what is computed from it, once, when first asked for.
-// Owns: the records until the timeline exists, then the timeline. Const functions may be called from
-// several threads. Must not know: sessions, schedules.
+// Owns: the records until the timeline exists, then the timeline. Const functions may be called
+// from several threads. Must not know: sessions, schedules.
 #pragma once
+
+#include <mutex>
+#include <vector>
 
 #include <ingot/profiler/profiler.h>
 #include <ingot/profiler/recorder.h>
 #include <ingot/profiler/timeline.h>
-
-#include <mutex>
-#include <vector>
 
 namespace ingot::profiler {
 

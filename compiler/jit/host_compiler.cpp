@@ -62,25 +62,18 @@ HostCompiler::HostCompiler(HostCompilerOptions options, DiskCache* records)
     : options_(std::move(options)), finder_(options_, records) {}
 
 const std::vector<std::string>& HostCompiler::base_flags() {
-  static const std::vector<std::string> flags = {
-    "-std=c++20",
-    "-O3",
-    "-ffp-contract=off",
-    "-fno-trapping-math",
-    "-fno-math-errno",
-    "-fwrapv",
-    "-fPIC",
-    "-fno-exceptions",
-    "-fno-rtti",
-    "-fno-semantic-interposition",
-    // Distributions switch these on; a kernel calls nothing that they could guard.
-    "-fno-stack-protector",
 #if defined(__x86_64__)
-    "-fcf-protection=none",
+  constexpr const char* kProtection = "-fcf-protection=none";
+#else
+  constexpr const char* kProtection = "-fno-stack-protector";
 #endif
-    "-w",
-    "-pipe"
-  };
+  static const std::vector<std::string> flags = {
+      "-std=c++20", "-O3", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-fwrapv",
+      "-fPIC", "-fno-exceptions", "-fno-rtti", "-fno-semantic-interposition",
+      // Distributions switch these on; a kernel calls nothing that they could guard.
+      "-fno-stack-protector", kProtection,
+      // The unit is whole: without folders to search, nothing outside the key can reach it.
+      "-nostdinc", "-w", "-pipe"};
   return flags;
 }
 
@@ -116,19 +109,19 @@ CompileResult HostCompiler::compile(std::string_view prelude, std::string_view b
   const Ending ending = run_command(command);
   result.compile_ms = clock.lap();
   if (!succeeded(ending, object.get(), messages.get())) {
-    const std::string lines = text_of(messages.get());
-    const bool transient = is_transient(ending, lines);
-    const std::string kept = transient ? std::string() : keep_source(prelude, body);
-    return failure(fmt::format("host compiler {} {}{}{}", compiler->program, ending.text(), kept,
-                               lines.empty() ? "" : "\n" + text_of(messages.get(), kMessageLimit)),
-                   transient);
+    const std::string lines = text_of(messages.get(), kMessageLimit);
+    result.transient = is_transient(ending, text_of(messages.get()));
+    result.error = fmt::format("host compiler {} {}{}{}", compiler->program, ending.text(),
+                               result.transient ? std::string() : keep_source(prelude, body),
+                               lines.empty() ? "" : "\n" + lines);
+    return result;
   }
   link(*compiler, object.get(), result);
   result.link_ms = clock.lap();
   return result;
 }
 
-void HostCompiler::link(const CompilerInfo& compiler, int object, CompileResult& result) {
+void HostCompiler::link(const CompilerInfo& compiler, int object, CompileResult& result) const {
   constexpr std::array<std::string_view, 4> always_there = {"memcpy", "memmove", "memset",
                                                             "memcmp"};
   const std::optional<Bytes> bytes = read_all(object, kReadLimit);
@@ -136,46 +129,47 @@ void HostCompiler::link(const CompilerInfo& compiler, int object, CompileResult&
   for (const std::string& name : undefined_symbols(bytes ? ByteView(*bytes) : ByteView())) {
     with_libm |= std::find(always_there.begin(), always_there.end(), name) == always_there.end();
   }
-  // The driver's own way to the linker costs as much again as the linker, so it comes second.
-  for (const bool direct : {true, false}) {
-    if (direct && compiler.linker.empty()) continue;
-    const UniqueFd shared = anonymous_file(options_.dump_folder);
-    const UniqueFd messages = anonymous_file(options_.dump_folder);
-    if (!shared || !messages) {
-      result.error = fmt::format("host compiler: no room for the kernel ({})", errno_text(errno));
-      result.transient = true;
-      return;
-    }
-    Command command = command_for(compiler);
-    if (direct) {
-      command.program = compiler.linker;
-      // One segment less to map and a third of the size; own symbols are never taken from others.
-      command.arguments = {"-shared",         "-Bsymbolic", "--eh-frame-hdr",  "--hash-style=gnu",
-                           "--build-id=none", "-z",         "noseparate-code", "-z",
-                           "noexecstack"};
-    } else {
-      for (const char* word : {"-shared", "-nostdlib", "-Wl,-Bsymbolic"}) {
-        command.arguments.emplace_back(word);
-      }
-    }
-    for (const std::string& word : {std::string("-o"), path_of_fd(kShared), path_of_fd(kObject)}) {
-      command.arguments.push_back(word);
-    }
-    if (with_libm) command.arguments.emplace_back("-lm");
-    command.descriptors = {-1, -1, messages.get(), object, shared.get()};
-    const Ending ending = run_command(command);
-    if (succeeded(ending, shared.get(), messages.get())) {
-      result.object = read_all(shared.get(), kReadLimit).value_or(Bytes());
-      result.error =
-          is_elf(result.object) ? "" : "host compiler: the linker wrote no shared object";
-      result.transient = false;
-      return;
-    }
-    const std::string lines = text_of(messages.get(), kMessageLimit);
-    result.error = fmt::format("linker {} {}{}", command.program, ending.text(),
-                               lines.empty() ? "" : "\n" + lines);
-    result.transient = is_transient(ending, lines);
+  // Own symbols are never taken from others.
+  Command driver = command_for(compiler);
+  for (const char* word : {"-shared", "-nostdlib", "-Wl,-Bsymbolic"}) {
+    driver.arguments.emplace_back(word);
   }
+  Command linker = command_for(compiler);
+  linker.program = compiler.linker;
+  // noseparate-code: one segment less to map, a third of the size.
+  linker.arguments = {"-shared",         "-Bsymbolic", "--eh-frame-hdr",  "--hash-style=gnu",
+                      "--build-id=none", "-z",         "noseparate-code", "-z",
+                      "noexecstack"};
+  // The driver's own way to the linker costs as much again as the linker, so it comes second.
+  if (!compiler.linker.empty() && link_with(std::move(linker), object, with_libm, result)) return;
+  link_with(std::move(driver), object, with_libm, result);
+}
+
+bool HostCompiler::link_with(Command command, int object, bool with_libm,
+                             CompileResult& result) const {
+  const UniqueFd shared = anonymous_file(options_.dump_folder);
+  const UniqueFd messages = anonymous_file(options_.dump_folder);
+  if (!shared || !messages) {
+    result.error = fmt::format("host compiler: no room for the kernel ({})", errno_text(errno));
+    result.transient = true;
+    return false;
+  }
+  for (const std::string& word : {std::string("-o"), path_of_fd(kShared), path_of_fd(kObject)}) {
+    command.arguments.push_back(word);
+  }
+  if (with_libm) command.arguments.emplace_back("-lm");
+  command.descriptors = {-1, -1, messages.get(), object, shared.get()};
+  const Ending ending = run_command(command);
+  const std::string lines = text_of(messages.get(), kMessageLimit);
+  if (succeeded(ending, shared.get(), messages.get())) {
+    result.object = read_all(shared.get(), kReadLimit).value_or(Bytes());
+  }
+  const bool linked = is_elf(result.object);
+  result.transient = !linked && is_transient(ending, lines);
+  result.error = linked ? ""
+                        : fmt::format("linker {} {}{}", command.program, ending.text(),
+                                      lines.empty() ? "" : "\n" + lines);
+  return linked;
 }
 
 Command HostCompiler::command_for(const CompilerInfo& compiler) const {

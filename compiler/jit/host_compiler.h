@@ -42,7 +42,9 @@ class HostCompiler {
 
  private:
   Command command_for(const CompilerInfo& compiler) const;
-  void link(const CompilerInfo& compiler, int object, CompileResult& result);
+  // Fills the result's object or error.
+  void link(const CompilerInfo& compiler, int object, CompileResult& result) const;
+  bool link_with(Command command, int object, bool with_libm, CompileResult& result) const;
   std::string keep_source(std::string_view prelude, std::string_view body) const;
 
   HostCompilerOptions options_;

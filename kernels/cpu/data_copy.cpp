@@ -159,10 +159,6 @@ bool may_overlap(const BufferView& a, const BufferView& b) {
   return x.first < y.end && y.first < x.end;
 }
 
-std::unique_ptr<char[]> scratch(i64 n, int item_size) {
-  return std::unique_ptr<char[]>(new char[static_cast<std::size_t>(n * item_size)]);
-}
-
 Contiguous::Contiguous(const BufferView& view, Copy copy)
     : Contiguous(view, view.meta->dtype, view.meta->sizes, copy) {}
 
@@ -173,8 +169,8 @@ Contiguous::Contiguous(const BufferView& view, DType dtype, const Dims& sizes, C
   meta_.sizes = sizes;
   meta_.strides = contiguous_strides(sizes);
   if (fits && copy == Copy::if_needed) return;
-  owned_ = scratch(meta_.numel(), item_size(dtype));
-  data_ = owned_.get();
+  owned_.emplace(meta_.numel() * item_size(dtype));
+  data_ = owned_->data();
   copy_elements(this->view(), view);
 }
 

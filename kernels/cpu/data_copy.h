@@ -3,9 +3,10 @@
 // not know: ops.
 #pragma once
 
-#include <memory>
+#include <optional>
 
 #include <ingot/kernels/core/meta.h>
+#include <ingot/kernels/cpu/reduce_scratch.h>
 
 namespace ingot {
 
@@ -25,7 +26,8 @@ void store_scalar(Scalar s, DType dtype, void* to);
 // Whether the byte ranges that two buffers reach have a byte in common.
 bool may_overlap(const BufferView& a, const BufferView& b);
 
-// A view's elements in row-major order: the view's own memory where it is contiguous already.
+// A view's elements in row-major order: the view's own memory where it is contiguous already, else
+// scratch memory, which makes this a local of the calling thread.
 class Contiguous {
  public:
   enum class Copy { if_needed, always };
@@ -39,11 +41,8 @@ class Contiguous {
 
  private:
   Meta meta_;
-  std::unique_ptr<char[]> owned_;
+  std::optional<Scratch> owned_;
   void* data_;
 };
-
-// Memory for `n` elements, not initialised.
-std::unique_ptr<char[]> scratch(i64 n, int item_size);
 
 }  // namespace ingot

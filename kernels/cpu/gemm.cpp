@@ -14,6 +14,7 @@ namespace product {
 constexpr Index kBlockRows = 96;
 template <class T>
 constexpr Index kBlockCols = 4096 / static_cast<Index>(sizeof(T));
+static_assert(kBlockRows % kTileRows == 0);
 static_assert(kGemmScratchBytes >= kGemmBlockK * (4096 + kBlockRows * Index{sizeof(double)}));
 
 // B is packed when its rows lie so far apart that a panel would not stay in the first caches, and
@@ -44,26 +45,77 @@ bool one_row(const GemmArgs& g, const T* a, const T* b, T* c, Index cols) {
   return true;
 }
 
+// One panel of B, `wide` columns in t.b, under `high` rows of A. In the last panel, whose vectors
+// reach beyond C, tiles are computed aside.
+template <class T>
+void run_panel(TileArgs<T> t, T* c, Index c_row, Index high, Index wide) {
+  const Index width = panel_width<T>(wide);
+  const TileFn<T>* const fn = kTiles<T>.fn[width / kLanes<T> - 1];
+  alignas(kVectorBytes) T aside[kTileRows * kTileCols<T>];
+  // Heights that differ by one at most: no thin rest.
+  const Index steps = (high + kTileRows - 1) / kTileRows;
+  const T* const a = t.a;
+  for (Index s = 0, r = 0, next; s < steps; ++s, r = next) {
+    next = high * (s + 1) / steps;
+    const Index tall = next - r;
+    t.a = a + r * t.a_row;
+    if (wide == width) {
+      t.c = c + r * c_row, t.c_row = c_row;
+      fn[tall - 1](t);
+      continue;
+    }
+    t.c = aside, t.c_row = width;
+    for (Index q = 0; t.accumulate && q < tall; ++q) {
+      copy_row(aside + q * width, c + (r + q) * c_row, wide);
+    }
+    fn[tall - 1](t);
+    for (Index q = 0; q < tall; ++q) copy_row(c + (r + q) * c_row, aside + q * width, wide);
+  }
+}
+
+// `rows` rows of A times a block of B: k <= kGemmBlockK from k0 on, cols <= kBlockCols columns.
+// `packed` is the packed block, null where panels are read from b itself; `space` is scratch.
+template <class T>
+void run_block(const GemmArgs& g, const T* a, const T* b, const T* packed, T* space, T* c,
+               Index rows, Index cols, Index k, bool accumulate) {
+  TileArgs<T> t;
+  t.k = k, t.accumulate = accumulate;
+  t.a = a, t.a_row = g.a_row, t.a_col = g.a_col;
+  if (worth_packing_a<T>(g, cols, k)) {
+    T* const to = space + kGemmBlockK * kBlockCols<T>;
+    pack_a<T>(to, a, g.a_row, g.a_col, rows, k);
+    t.a = to, t.a_row = 1, t.a_col = rows;
+  }
+  for (Index v = 0; v < cols; v += kTileCols<T>) {
+    const Index wide = min_of(kTileCols<T>, cols - v), width = panel_width<T>(wide);
+    if (packed) {
+      t.b = packed, t.b_row = width;
+      packed += k * width;
+    } else if (wide < width) {
+      pack_b<T>(space, b + v, g.b_row, 1, k, wide);
+      t.b = space, t.b_row = width;
+    } else {
+      t.b = b + v, t.b_row = g.b_row;
+    }
+    run_panel<T>(t, c + v, g.c_row, rows, wide);
+  }
+}
+
 // Rows [i0, i1) and columns [j0, j1) of C, on the calling thread.
 template <class T>
 void floating_tile(const GemmArgs& g, Index i0, Index i1, Index j0, Index j1) {
   const Epilogue<T> epilogue(g);
-  const Index rows = i1 - i0;
-  const T* a = static_cast<const T*>(g.a) + i0 * g.a_row;
-  const T* b = static_cast<const T*>(g.b) + j0 * g.b_col;
-  T* c = static_cast<T*>(g.c) + i0 * g.c_row + j0;
-  if (g.m == 1 && one_row<T>(g, a, b, c, j1 - j0)) {
-    epilogue.run(c, g.c_row, i0, 1, j0, j1 - j0);
-    return;
+  const T* const a = static_cast<const T*>(g.a) + i0 * g.a_row;
+  const T* const b = static_cast<const T*>(g.b);
+  T* const c = static_cast<T*>(g.c) + i0 * g.c_row;
+  if (g.m == 1 && one_row<T>(g, a, b + j0 * g.b_col, c + j0, j1 - j0)) {
+    return epilogue.run(c + j0, g.c_row, i0, 1, j0, j1 - j0);
   }
-
-  constexpr Index kCols = kTileCols<T>;
-  const bool packs_b = g.b_col != 1 || worth_packing_b<T>(g, rows, min_of(g.k, kGemmBlockK));
-  const bool packs_a = worth_packing_a<T>(g, j1 - j0, min_of(g.k, kGemmBlockK));
-  const bool has_tail = (j1 - j0) % kLanes<T> != 0;
-  T* const b_space = packs_b || packs_a || has_tail ? static_cast<T*>(gemm_scratch()) : nullptr;
-  T* const a_space = b_space + kGemmBlockK * kBlockCols<T>;
-  alignas(kVectorBytes) T spill[kTileRows * kCols];
+  const Index rows = i1 - i0, first_k = min_of(g.k, kGemmBlockK);
+  const bool packs_b = g.b_col != 1 || worth_packing_b<T>(g, rows, first_k);
+  const bool needs_space =
+      packs_b || worth_packing_a<T>(g, j1 - j0, first_k) || (j1 - j0) % kLanes<T> != 0;
+  T* const space = needs_space ? static_cast<T*>(gemm_scratch()) : nullptr;
   const Index row_blocks = (rows + kBlockRows - 1) / kBlockRows;
   const Index block_rows = round_up((rows + row_blocks - 1) / row_blocks, kTileRows);
 
@@ -71,56 +123,14 @@ void floating_tile(const GemmArgs& g, Index i0, Index i1, Index j0, Index j1) {
     const Index cols = min_of(kBlockCols<T>, j1 - j);
     for (Index k0 = 0; k0 < g.k; k0 += kGemmBlockK) {
       const Index k = min_of(kGemmBlockK, g.k - k0);
-      const T* b_block = b + k0 * g.b_row + (j - j0) * g.b_col;
-      if (packs_b) pack_b<T>(b_space, b_block, g.b_row, g.b_col, k, cols);
+      const T* const b_block = b + k0 * g.b_row + j * g.b_col;
+      if (packs_b) pack_b<T>(space, b_block, g.b_row, g.b_col, k, cols);
       for (Index i = 0; i < rows; i += block_rows) {
         const Index high = min_of(block_rows, rows - i);
-        TileArgs<T> t;
-        t.k = k;
-        t.accumulate = k0 > 0;
-        const T* a_block = a + i * g.a_row + k0 * g.a_col;
-        t.a_row = g.a_row, t.a_col = g.a_col;
-        if (packs_a) {
-          pack_a<T>(a_space, a_block, g.a_row, g.a_col, high, k);
-          a_block = a_space, t.a_row = 1, t.a_col = high;
-        }
-        const T* packed = b_space;
-        for (Index v = 0; v < cols; v += kCols) {
-          const Index wide = min_of(kCols, cols - v), width = panel_width<T>(wide);
-          const bool tail = wide < width;
-          t.b = packed, t.b_row = width;
-          if (packs_b) {
-            packed += k * width;
-          } else if (tail) {
-            pack_b<T>(b_space, b_block + v, g.b_row, 1, k, wide);
-          } else {
-            t.b = b_block + v, t.b_row = g.b_row;
-          }
-          T* const c_panel = c + i * g.c_row + (j - j0) + v;
-          const TileFn<T>* const fn = kTiles<T>.fn[width / kLanes<T> - 1];
-          // Heights that differ by one at most: no thin rest.
-          const Index steps = (high + kTileRows - 1) / kTileRows;
-          for (Index s = 0, r = 0; s < steps; ++s) {
-            const Index next = high * (s + 1) / steps, tall = next - r;
-            T* const c_tile = c_panel + r * g.c_row;
-            t.a = a_block + r * t.a_row;
-            if (!tail) {
-              t.c = c_tile, t.c_row = g.c_row;
-              fn[tall - 1](t);
-            } else {
-              t.c = spill, t.c_row = width;
-              for (Index q = 0; t.accumulate && q < tall; ++q) {
-                copy_row(spill + q * width, c_tile + q * g.c_row, wide);
-              }
-              fn[tall - 1](t);
-              for (Index q = 0; q < tall; ++q) {
-                copy_row(c_tile + q * g.c_row, spill + q * width, wide);
-              }
-            }
-            r = next;
-          }
-          if (k0 + k == g.k) epilogue.run(c_panel, g.c_row, i0 + i, high, j + v, wide);
-        }
+        T* const c_block = c + i * g.c_row + j;
+        run_block<T>(g, a + i * g.a_row + k0 * g.a_col, b_block, packs_b ? space : nullptr, space,
+                     c_block, high, cols, k, k0 > 0);
+        if (k0 + k == g.k) epilogue.run(c_block, g.c_row, i0 + i, high, j, cols);
       }
     }
   }
@@ -181,21 +191,24 @@ void run_tasks(void* job, std::int64_t begin, std::int64_t end) {
   for (Index task = begin; task < end; ++task) static_cast<const Job<T>*>(job)->run(task);
 }
 
-// Multiply-adds below which a task is not worth a thread; an operand's element counts as four.
-constexpr Index kTaskWork = Index{1} << 17;
+// In multiply-adds, an element of an operand counting as four. Below the first, waking a thread
+// costs more than it saves (some 10 us on one core); the second is the least that a task holds.
+constexpr Index kParallelWork = Index{1} << 20;
+constexpr Index kTaskWork = Index{1} << 18;
 
 template <class T>
 void run_row_major(const GemmArgs& g, const GemmBatch& batch) {
   const Index one = g.m * g.n * g.k + 4 * g.k * (g.m + g.n) + g.m * g.n;
-  const int threads = one * batch.count < 2 * kTaskWork ? 1 : num_threads();
+  const int threads = one * batch.count < kParallelWork ? 1 : num_threads();
   if (threads == 1 && batch.count == 1) return tile_of<T>(g, 0, g.m, 0, g.n);
   Job<T> job{g, batch};
-  // Columns are cut first, so that no part of B is packed twice.
   const Index want = min_of(one / kTaskWork, (4 * threads + batch.count - 1) / batch.count);
-  if (want > 1 && threads > 1) {
-    job.col_tiles = min_of(want, (g.n + kColumnUnit<T> - 1) / kColumnUnit<T>);
-    job.row_tiles = min_of((want + job.col_tiles - 1) / job.col_tiles,
-                           (g.m + 2 * kTileRows - 1) / (2 * kTileRows));
+  if (threads > 1 && want > 1) {
+    // Wide and tall tiles first: rows share a packed B, columns share the cached A.
+    job.col_tiles = max_of(1, min_of(want, g.n / 256));
+    job.row_tiles = min_of((want + job.col_tiles - 1) / job.col_tiles, (g.m + 47) / 48);
+    job.col_tiles = min_of((want + job.row_tiles - 1) / job.row_tiles,
+                           (g.n + kColumnUnit<T> - 1) / kColumnUnit<T>);
   }
   const Index tiles = job.row_tiles * job.col_tiles, tasks = batch.count * tiles;
   if (threads == 1) return run_tasks<T>(&job, 0, tasks);

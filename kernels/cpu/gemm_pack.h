@@ -26,12 +26,26 @@ INGOT_INLINE Index packed_b_size(Index k, Index cols) {
   return k * round_up(cols, kLanes<T>);
 }
 
+// Copies the last elements, fewer than a vector, in pieces of fixed size: a loop or a call of
+// memcpy would cost more than the rest of a narrow product.
+template <int Bytes, class T>
+INGOT_INLINE void copy_tail(T* to, const T* from, Index n) {
+  constexpr Index kPiece = Bytes / static_cast<Index>(sizeof(T));
+  if constexpr (kPiece > 0) {
+    if (n & kPiece) {
+      __builtin_memcpy(to, from, Bytes);
+      to += kPiece, from += kPiece;
+    }
+    copy_tail<Bytes / 2>(to, from, n);
+  }
+}
+
 template <class T>
 INGOT_INLINE void copy_row(T* to, const T* from, Index n) {
   constexpr int W = kLanes<T>;
   Index j = 0;
   for (; j + W <= n; j += W) store<T>(to + j, load<T>(from + j));
-  for (; j < n; ++j) to[j] = from[j];
+  copy_tail<kVectorBytes / 2>(to + j, from + j, n - j);
 }
 
 // Rows of B are contiguous: read row after row, so that memory is read in long runs.

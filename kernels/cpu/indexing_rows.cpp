@@ -57,8 +57,8 @@ void check_indices(const IndexedAxis& axis, const BufferView& index) {
 }
 
 Offsets::Offsets(IndexedAxis first, const Meta& x, const BufferView* indices, int n)
-    : count_(indices[0].meta->numel()), offsets_(new i64[static_cast<std::size_t>(count_)]) {
-  i64* offset = offsets_.get();
+    : count_(indices[0].meta->numel()), offsets_(count_ * item_size(DType::i64)) {
+  i64* offset = reinterpret_cast<i64*>(offsets_.data());
   for (int k = 0; k < n; ++k) {
     IndexedAxis axis = first;
     axis.axis += k;

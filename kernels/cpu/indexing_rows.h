@@ -4,9 +4,8 @@
 // the operand conventions of ops.
 #pragma once
 
-#include <memory>
-
 #include <ingot/kernels/core/meta.h>
+#include <ingot/kernels/cpu/reduce_scratch.h>
 
 namespace ingot {
 
@@ -22,19 +21,19 @@ struct IndexedAxis {
 void check_indices(const IndexedAxis& axis, const BufferView& index);
 
 // For each position of the index tensors (in row-major order) the element that they point at,
-// counted from the first element of the indexed tensor.
+// counted from the first element of the indexed tensor. A local of the calling thread (scratch).
 class Offsets {
  public:
   // One index tensor for each of `n` adjacent axes of x from first.axis on (first.size is ignored),
   // all of one shape. Checks them.
   Offsets(IndexedAxis first, const Meta& x, const BufferView* indices, int n);
 
-  const i64* data() const { return offsets_.get(); }
+  const i64* data() const { return reinterpret_cast<const i64*>(offsets_.data()); }
   i64 count() const { return count_; }
 
  private:
   i64 count_;
-  std::unique_ptr<i64[]> offsets_;
+  Scratch offsets_;
 };
 
 // A tensor as slices over positions: the axes of one slice, and what leads to the next one.

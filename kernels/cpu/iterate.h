@@ -8,7 +8,7 @@
 
 namespace ingot {
 
-inline constexpr int kMaxOperands = 8;
+inline constexpr int kMaxOperands = 16;
 
 // Elements below which one thread does the work: starting others costs more than they save.
 inline constexpr i64 kParallelGrain = 32768;

@@ -1,7 +1,7 @@
+#include <cstring>
+
 #include <ingot/kernels/cpu/iterate_tiles.h>
 #include <ingot/kernels/cpu/loops.h>
-
-#include <cstring>
 
 namespace ingot {
 

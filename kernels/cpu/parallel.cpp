@@ -4,7 +4,6 @@
 #include <exception>
 #include <mutex>
 #include <pthread.h>
-#include <system_error>
 #include <thread>
 
 #include <ingot/kernels/core/check.h>
@@ -131,8 +130,8 @@ class Pool {
         workers_[count]->thread = std::thread(&Pool::live, this, count);
         count_.store(count + 1);
       }
-    } catch (const std::system_error&) {
-      // The system grants no more threads; fewer give the same results.
+    } catch (const std::exception&) {
+      // The system grants no more threads or memory; fewer threads give the same results.
     }
     return count;
   }

@@ -174,12 +174,12 @@ DenseOperand::DenseOperand(const BufferView& view, DType compute) : item_(item_s
     data_ = view.data;
     return;
   }
-  owned_ = scratch(view.meta->numel(), item_size(compute));
-  data_ = owned_.get();
+  owned_.emplace(view.meta->numel() * item_size(compute));
+  data_ = owned_->data();
   Meta dense = *view.meta;
   dense.dtype = compute;
   dense.strides = contiguous_strides(dense.sizes);
-  copy_elements({owned_.get(), &dense}, view);
+  copy_elements({owned_->data(), &dense}, view);
 }
 
 }  // namespace ingot

@@ -3,10 +3,12 @@
 // Owns: RowJob, the look-up of row formulas. Must not know: the formulas, ops.
 #pragma once
 
+#include <ingot/kernels/cpu/reduce_scratch.h>
+
 #include <ingot/kernels/cpu/reduce_walk.h>
 #include <ingot/kernels/cpu/rowops_loops.h>
 
-#include <memory>
+#include <optional>
 
 namespace ingot {
 
@@ -79,7 +81,7 @@ class DenseOperand {
   }
 
  private:
-  std::unique_ptr<char[]> owned_;
+  std::optional<Scratch> owned_;
   const void* data_ = nullptr;
   i64 item_;
 };

@@ -65,9 +65,9 @@ INGOT_INLINE NormalPair<float> normal(Word a, Word b) {
   const double c = math::cos_quarter(quarters - quadrant);
   const bool odd = quadrant * quadrant == 1.0;
   const bool half = quadrant * quadrant == 4.0;
+  const bool left = (quadrant == 1.0) | half, low = (quadrant == -1.0) | half;
   const double cosine = odd ? s : c, sine = odd ? c : s;
-  return {radius * float((quadrant == 1.0) | half ? -cosine : cosine),
-          radius * float((quadrant == -1.0) | half ? -sine : sine)};
+  return {radius * float(left ? -cosine : cosine), radius * float(low ? -sine : sine)};
 }
 INGOT_INLINE NormalPair<double> normal(Word64 a, Word64 b) {
   const double u = double(Int64(a >> 11)) * 0x1p-53 + 0x1p-54;

@@ -24,10 +24,10 @@ namespace rows {
 inline constexpr int kReduceLanes = 16;
 inline constexpr Int64 kReduceBlock = 4096;
 
-// any_order: the bits of the result do not depend on the order, so a faster one is taken.
+// repeatable: an element may be combined twice, and in any order, without a change of bits; such rows
+// are computed in another order than the tree's, which is faster.
 struct SumRow {
-  template <class T>
-  static constexpr bool any_order = !is_float<T>;
+  static constexpr bool repeatable = false;
   template <class T>
   INGOT_HD static Num<T> identity() {
     return Num<T>(0);
@@ -55,8 +55,7 @@ struct ProdRow : SumRow {
 
 // NaN wins. An extreme that is zero is +0, so that which zero came first does not show.
 struct MaxRow {
-  template <class T>
-  static constexpr bool any_order = true;
+  static constexpr bool repeatable = true;
   template <class T>
   INGOT_HD static Num<T> identity() {
     if constexpr (is_float<T>) {
@@ -185,52 +184,91 @@ INGOT_INLINE auto shifted(Load load, Int64 by) {
   }
 }
 
-// Elements [0, n) of a block onto the lanes; n is a multiple of N, or the block ends with it.
-template <class R, int N, class T, class Load>
-INGOT_INLINE void onto_lanes(T (&lanes)[N], Int64 n, const Load& load) {
+// Elements [0, n) of a block onto the lanes; n is a multiple of kReduceLanes, or the block ends with
+// it. The compilers keep the lanes in vector registers.
+template <class R, class T, class Load>
+INGOT_INLINE void onto_lanes(T (&lanes)[kReduceLanes], Int64 n, const Load& load) {
   Int64 i = 0;
-  for (; i + N <= n; i += N) {
-    for (int l = 0; l < N; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), load(i + l)).v;
+  for (; i + kReduceLanes <= n; i += kReduceLanes) {
+    for (int l = 0; l < kReduceLanes; ++l) {
+      lanes[l] = R::combine(Num<T>(lanes[l]), load(i + l)).v;
+    }
   }
   for (Int64 l = 0; l < n - i; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), load(i + l)).v;
 }
 
-template <class R, int N, class T>
-INGOT_INLINE Num<T> fold_lanes(T (&lanes)[N]) {
-  if constexpr (N > 16) {
-    for (int l = 0; l < 32; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), Num<T>(lanes[l + 32])).v;
-    for (int l = 0; l < 16; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), Num<T>(lanes[l + 16])).v;
-  }
+template <class R, class T>
+INGOT_INLINE Num<T> fold_lanes(T (&lanes)[kReduceLanes]) {
   for (int l = 0; l < 8; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), Num<T>(lanes[l + 8])).v;
   for (int l = 0; l < 4; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), Num<T>(lanes[l + 4])).v;
   for (int l = 0; l < 2; ++l) lanes[l] = R::combine(Num<T>(lanes[l]), Num<T>(lanes[l + 2])).v;
   return R::finish(R::combine(Num<T>(lanes[0]), Num<T>(lanes[1])));
 }
 
-// The result of one block: n <= kReduceBlock elements. 64 lanes where the order is free: the
-// compilers keep them in registers also for rows that are more than one instruction.
+// A repeatable row: whole vectors only, the last one over elements that were seen before. A tail of
+// single elements would take as long as hundreds of others.
+template <class R, class T, class Load>
+INGOT_INLINE Num<T> reduce_repeatable(Int64 n, const Load& load) {
+  constexpr Int64 kWide = 4 * kReduceLanes;
+  const auto combine = [](T a, T b) { return R::combine(Num<T>(a), Num<T>(b)).v; };
+  if (n < kReduceLanes) {
+    Num<T> result = R::template identity<T>();
+    for (Int64 i = 0; i < n; ++i) result = R::combine(result, load(i));
+    return R::finish(result);
+  }
+  alignas(64) T lanes[kReduceLanes];
+  if (n < kWide) {
+    const Int64 last = n - kReduceLanes;
+    const Int64 second = kReduceLanes < last ? kReduceLanes : last;
+    const Int64 third = 2 * kReduceLanes < last ? 2 * kReduceLanes : last;
+    for (int l = 0; l < kReduceLanes; ++l) {
+      lanes[l] = combine(combine(load(l).v, load(second + l).v),
+                         combine(load(third + l).v, load(last + l).v));
+    }
+  } else {
+    alignas(64) T wide[kWide];
+    for (int l = 0; l < kWide; ++l) wide[l] = load(l).v;
+    for (Int64 i = kWide; i + kWide <= n; i += kWide) {
+      for (int l = 0; l < kWide; ++l) wide[l] = combine(wide[l], load(i + l).v);
+    }
+    for (int l = 0; l < kWide; ++l) wide[l] = combine(wide[l], load(n - kWide + l).v);
+    for (int l = 0; l < 32; ++l) wide[l] = combine(wide[l], wide[l + 32]);
+    for (int l = 0; l < 16; ++l) lanes[l] = combine(wide[l], wide[l + 16]);
+  }
+  return fold_lanes<R>(lanes);
+}
+
+// The result of one block: n <= kReduceBlock elements.
 template <class R, class Load>
 INGOT_INLINE Num<LoadValue<Load>> reduce_block(Int64 n, Load load) {
   using T = LoadValue<Load>;
-  constexpr int kLanes = R::template any_order<T> ? 4 * kReduceLanes : kReduceLanes;
-  alignas(64) T lanes[kLanes];
-  for (int l = 0; l < kLanes; ++l) lanes[l] = R::template identity<T>().v;
-  if constexpr (is_direct<Load>) {
-    onto_lanes<R>(lanes, n, load);
+  if constexpr (is_direct<Load> && R::repeatable) {
+    return reduce_repeatable<R, T>(n, load);
   } else {
-    constexpr Int64 kPiece = 256;
-    alignas(64) T piece[kPiece];
-    for (Int64 begin = 0; begin < n; begin += kPiece) {
-      const Int64 count = n - begin < kPiece ? n - begin : kPiece;
-      if constexpr (has_fill<Load>) {
-        load.fill(begin, count, piece);
-      } else {
-        for (Int64 i = 0; i < count; ++i) piece[i] = load(begin + i).v;
+    alignas(64) T lanes[kReduceLanes];
+    for (int l = 0; l < kReduceLanes; ++l) lanes[l] = R::template identity<T>().v;
+    if constexpr (is_direct<Load>) {
+      onto_lanes<R>(lanes, n, load);
+    } else {
+      constexpr Int64 kPiece = 256;
+      alignas(64) T piece[kPiece];
+      for (Int64 begin = 0; begin < n; begin += kPiece) {
+        const Int64 count = n - begin < kPiece ? n - begin : kPiece;
+        if constexpr (has_fill<Load>) {
+          load.fill(begin, count, piece);
+        } else {
+          for (Int64 i = 0; i < count; ++i) piece[i] = load(begin + i).v;
+        }
+        if constexpr (R::repeatable) {
+          const Num<T> part = reduce_repeatable<R, T>(count, Elements<T>{piece});
+          lanes[0] = R::combine(Num<T>(lanes[0]), part).v;
+        } else {
+          onto_lanes<R>(lanes, count, Elements<T>{piece});
+        }
       }
-      onto_lanes<R>(lanes, count, Elements<T>{piece});
     }
+    return fold_lanes<R>(lanes);
   }
-  return fold_lanes<R>(lanes);
 }
 
 // The upper levels of the tree: takes the results of the blocks in order. Three levels are

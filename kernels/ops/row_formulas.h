@@ -13,33 +13,46 @@ namespace ingot {
 inline namespace INGOT_ISA {
 namespace rows {
 
+// y[i] = f(in[i]...), f a function of values alone.
+template <class T, class F, class... In>
+INGOT_INLINE void map_row(Int64 n, T* y, F f, const In*... in) {
+  INGOT_LOOP_INDEPENDENT
+  for (Int64 i = 0; i < n; ++i) y[i] = f(Num<T>(in[i])...).v;
+}
+
 inline constexpr Int64 kMapWidth = 16;
 
 template <class T>
-struct PaddedTail {
+struct ShortRow {
   T v[kMapWidth];
 };
 template <class T>
-INGOT_INLINE PaddedTail<T> padded_tail(Int64 n, const T* x) {
-  PaddedTail<T> tail;
-  for (Int64 l = 0; l < kMapWidth; ++l) tail.v[l] = x[l < n ? l : 0];
-  return tail;
+INGOT_INLINE ShortRow<T> padded(Int64 n, const T* x) {
+  ShortRow<T> row;
+  for (Int64 l = 0; l < kMapWidth; ++l) row.v[l] = x[l < n ? l : 0];
+  return row;
 }
 
-// y[i] = f(in[i]...), f a function of values alone. The last n % 16 elements are padded to a whole
-// vector: a scalar tail would take longer than all the rest of a short row.
+// The same for an f of many instructions, of which a scalar tail would take longer than all the rest
+// of a short row: the last n % 16 elements are computed in a whole vector, with elements before
+// them, or padded. All operands are read before the result is written: it may be one of them.
 template <class T, class F, class... In>
-INGOT_INLINE void map_row(Int64 n, T* y, F f, const In*... in) {
-  const Int64 rest = n % kMapWidth, whole = n - rest;
-  INGOT_LOOP_INDEPENDENT
-  for (Int64 i = 0; i < whole; ++i) y[i] = f(Num<T>(in[i])...).v;
-  if (rest == 0) return;
-  const auto finish = [&](const auto&... tail) {
-    T result[kMapWidth];
-    for (Int64 l = 0; l < kMapWidth; ++l) result[l] = f(Num<T>(tail.v[l])...).v;
-    for (Int64 l = 0; l < rest; ++l) y[whole + l] = result[l];
-  };
-  finish(padded_tail(rest, in + whole)...);
+INGOT_INLINE void map_row_in_vectors(Int64 n, T* y, F f, const In*... in) {
+  const Int64 rest = n % kMapWidth;
+  if (rest == 0) return map_row(n, y, f, in...);
+  T last[kMapWidth];
+  if (n < kMapWidth) {
+    const auto compute = [&](const auto&... row) {
+      for (Int64 l = 0; l < kMapWidth; ++l) last[l] = f(Num<T>(row.v[l])...).v;
+    };
+    compute(padded(n, in)...);
+    for (Int64 l = 0; l < n; ++l) y[l] = last[l];
+    return;
+  }
+  const Int64 from = n - kMapWidth;
+  for (Int64 l = 0; l < kMapWidth; ++l) last[l] = f(Num<T>(in[from + l])...).v;
+  map_row(n - rest, y, f, in...);
+  for (Int64 l = 0; l < kMapWidth; ++l) y[from + l] = last[l];
 }
 
 template <class T>
@@ -50,7 +63,7 @@ struct CentredExp {
   INGOT_HD Num<T> operator()(Int64 i) const { return value(Num<T>(x[i])); }
   INGOT_HD void fill(Int64 begin, Int64 n, T* piece) const {
     const CentredExp self = *this;
-    map_row(n, piece, [=](Num<T> v) { return self.value(v); }, x + begin);
+    map_row_in_vectors(n, piece, [=](Num<T> v) { return self.value(v); }, x + begin);
   }
 };
 
@@ -90,7 +103,7 @@ INGOT_INLINE void softmax_backward_row(Int64 n, const T* dy, const T* y, T* dx) 
 template <class T>
 INGOT_INLINE void log_softmax_backward_row(Int64 n, const T* dy, const T* y, T* dx) {
   const Num<T> total = sum_row(n, dy);
-  map_row(n, dx, [=](Num<T> g, Num<T> l) { return g - exp(l) * total; }, dy, y);
+  map_row_in_vectors(n, dx, [=](Num<T> g, Num<T> l) { return g - exp(l) * total; }, dy, y);
 }
 
 template <class T>
@@ -230,11 +243,11 @@ INGOT_INLINE void cross_entropy_backward_row(Int64 n, const T* x, Int64 target, 
   const auto p = [=](N v) { return scale * exp(v - logsumexp); };
   const N at_target = g * (p(N(x[target])) - (share + hit));
   if (smoothing.v == 0) {
-    map_row(n, dx, [=](N v) { return g * p(v); }, x);
+    map_row_in_vectors(n, dx, [=](N v) { return g * p(v); }, x);
   } else if (weight) {
-    map_row(n, dx, [=](N v, N w) { return g * (p(v) - each * w); }, x, weight);
+    map_row_in_vectors(n, dx, [=](N v, N w) { return g * (p(v) - each * w); }, x, weight);
   } else {
-    map_row(n, dx, [=](N v) { return g * (p(v) - each); }, x);
+    map_row_in_vectors(n, dx, [=](N v) { return g * (p(v) - each); }, x);
   }
   dx[target] = at_target.v;
 }

@@ -177,7 +177,7 @@ TEST(JitKernelFaults, ColdProcessesAtOnce) {
       }
       cache.clear();
     }
-    return cache.statistics().disk_hits == 4 ? "" : "the folder was not used";
+    return cache.statistics().disk_hits >= 4 ? "" : "the folder was not used";
   };
   std::vector<std::unique_ptr<Child>> children;
   for (int i = 0; i < 4; ++i) children.push_back(std::make_unique<Child>(body));

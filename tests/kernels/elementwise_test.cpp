@@ -367,6 +367,37 @@ TEST(KernelTable, EveryOpButViewsHasACpuKernel) {
   }
 }
 
+// Shapes that walk by tiles: rows repeated under a short axis, operands across the result's order.
+TEST(Elementwise, RepeatedRowsAndTransposedOperands) {
+  Rng rng(9);
+  const OpInfo& op = *find_op("sub");
+  struct Case {
+    Dims sizes, a_strides, b_sizes, b_strides;
+  };
+  for (const Case& c :
+       {Case{{300, 7}, {7, 1}, {7}, {1}}, Case{{2, 9, 64}, {576, 64, 1}, {64}, {1}},
+        Case{{2000, 3}, {3, 1}, {1, 3}, {3, 1}}, Case{{300, 70}, {70, 1}, {300, 70}, {1, 300}},
+        Case{{16, 517}, {1, 16}, {16, 517}, {517, 1}},
+        Case{{37, 48, 33}, {1, 37, 37 * 48}, {48, 33}, {33, 1}},
+        Case{{3, 37, 48}, {37 * 48, 48, 1}, {3, 37, 48}, {37 * 48, 1, 37}}}) {
+    for (DType t : {DType::f32, DType::f64, DType::bf16, DType::u8}) {
+      std::vector<Operand> operands;
+      operands.push_back({Buffer(t, c.sizes, c.a_strides), false});
+      operands.push_back({Buffer(t, c.b_sizes, c.b_strides), false});
+      for (Operand& o : operands) fill_operand(o.buffer, rng);
+      Buffer out(t, c.sizes);
+      run_kernel(op, {operands[0].buffer.view(), operands[1].buffer.view()}, {out.view()});
+      const LoopFn loop = loop_for(op, compute_type(t));
+      for (i64 i = 0; i < out.numel(); ++i) {
+        alignas(8) char expected[8];
+        reference(op, loop, compute_type(t), operands, i, c.sizes, t, expected);
+        ASSERT_TRUE(same(out, i, expected)) << name(t) << to_string(c.sizes) << " element " << i;
+      }
+      ASSERT_TRUE(out.margins_intact());
+    }
+  }
+}
+
 TEST(Nest, DenseOperandsOfAnyOrderAreOneRun) {
   for (Dims strides : {Dims{12, 4, 1}, Dims{1, 2, 6}, Dims{4, 8, 1}}) {
     Nest nest({2, 3, 4});

@@ -6,6 +6,7 @@
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/ops/structured/data.h>
 #include <ingot/kernels/ops/structured/indexing.h>
 
 #include "strided_buffer.h"
@@ -347,6 +348,12 @@ TEST(IndexPut, ValuesMayLieInTheTargetItself) {
   for (i64 i = 0; i < 6; ++i) EXPECT_EQ(x.real(i), i == 0 ? 0 : static_cast<double>(i - 1));
 }
 
+Attrs zero_attrs() {
+  Attrs attrs;
+  attrs.add_scalar(0);
+  return attrs;
+}
+
 TEST(Indexing, LargeCallsDoNotDependOnThreads) {
   Rng rng(9);
   const int before = num_threads();
@@ -370,6 +377,14 @@ TEST(Indexing, LargeCallsDoNotDependOnThreads) {
       {&structured_op<Gather>, {x.view(), full.view()}, axis_attrs(0)},
       {&structured_op<IndexSelect>, {bins.view(), index.view()}, axis_attrs(0)},
   };
+  // What the first and the third must give.
+  Buffer zeros(DType::f32, {rows, width});
+  run_kernel(structured_op<Fill>, {zeros.view()}, {zeros.view()}, zero_attrs());
+  Sums embedded(zeros), binned(bins);
+  for (i64 i = 0; i < dy.numel(); ++i) {
+    embedded.add(wrapped(index, i / width, rows) * width + i % width, dy, i);
+  }
+  for (i64 i = 0; i < count; ++i) binned.add(wrapped(index, i, rows), flat, i);
   for (const Call& call : calls) {
     const Meta meta = inferred(*call.op, call.in, call.attrs)[0];
     Buffer alone(meta), many(meta);
@@ -381,6 +396,8 @@ TEST(Indexing, LargeCallsDoNotDependOnThreads) {
       ASSERT_TRUE(many.same_bits(i, alone.at(i))) << call.op->name << " element " << i;
     }
     EXPECT_TRUE(many.margins_intact()) << call.op->name;
+    if (&call == &calls[0]) embedded.check(many, "embedding_dense_backward");
+    if (&call == &calls[2]) binned.check(many, "index_add");
   }
   set_num_threads(before);
 }

@@ -1,42 +1,29 @@
 // Reductions on the CPU against long double over logical indices, and the order of their sums.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <optional>
 
 #include <gtest/gtest.h>
 
 #include <ingot/kernels/core/error.h>
-#include <ingot/kernels/cpu/parallel.h>
 #include <ingot/kernels/cpu/reduce.h>
-#include <ingot/kernels/cpu/reduce_plan.h>
-#include <ingot/kernels/ops/reduce_rows.h>
 #include <ingot/kernels/ops/structured/reductions.h>
 
-#include "strided_buffer.h"
+#include "op_harness.h"
 
 namespace ingot::testing {
 namespace {
 
 using Results = std::vector<Buffer>;
-const double kNaN = std::nan(""), kInf = std::numeric_limits<double>::infinity();
 
 // Runs the op over `axes`; b: the correction of var.
 template <class Row>
 Results reduce(Buffer& in, const Dims& axes, bool keepdim = false, i64 b = 1) {
-  const OpInfo& op = structured_op<Row>;
   Attrs attrs;
   attrs.dims = axes;
   attrs.a = keepdim ? 1 : 0;
   attrs.b = b;
-  const BufferView view = in.view();
-  Results out;
-  for (const Meta& meta : inferred(op, {view}, attrs)) out.emplace_back(meta);
-  std::vector<BufferView> views;
-  for (Buffer& o : out) views.push_back(o.view());
-  cpu_reduce({op, &view, 1, views.data(), static_cast<int>(views.size()), attrs, Ticket{}});
-  for (Buffer& o : out) EXPECT_TRUE(o.margins_intact());
-  return out;
+  return run_op(structured_op<Row>, cpu_reduce, {&in}, attrs);
 }
 
 Dims all_axes(const Buffer& b) {
@@ -53,32 +40,6 @@ std::vector<std::vector<i64>> groups_of(const Dims& sizes, const Dims& axes) {
     groups[static_cast<std::size_t>(broadcast_index(i, sizes, kept))].push_back(i);
   }
   return groups;
-}
-
-Buffer buffer_of(const Dims& sizes, const std::vector<double>& values, DType dtype = DType::f32) {
-  Buffer b(dtype, sizes);
-  for (i64 i = 0; i < b.numel(); ++i) b.set(i, values[static_cast<std::size_t>(i)]);
-  return b;
-}
-
-std::vector<double> values_of(Buffer& b) {
-  std::vector<double> values;
-  for (i64 i = 0; i < b.numel(); ++i) values.push_back(b.real(i));
-  return values;
-}
-
-// Precision and range of a floating dtype.
-double epsilon(DType t) {
-  switch (t) {
-    case DType::f64:
-      return 0x1p-52;
-    case DType::f16:
-      return 0x1p-10;
-    case DType::bf16:
-      return 0x1p-7;
-    default:
-      return 0x1p-23;
-  }
 }
 
 // f16 ends at 65504: what lies beyond is infinite, near the edge either may be right.
@@ -158,9 +119,9 @@ void check_all(Buffer& in, const Dims& axes) {
     ASSERT_EQ(all.integer(o), r.all);
     if (floating) {
       // Sums run in f32 for 16-bit types, and are rounded to their own precision at the end.
-      const double in_sum = in.dtype() == DType::f64 ? 0x1p-52 : 0x1p-23;
+      const double in_sum = last_bit_of_compute(in.dtype());
       const double bound = static_cast<double>(r.absolute) * in_sum * (n / 16 + 12);
-      const double last = epsilon(in.dtype());
+      const double last = last_bit(in.dtype());
       const auto magnitude = [](long double v) { return std::fabs(static_cast<double>(v)); };
       const DType t = in.dtype();
       ASSERT_TRUE(close(t, sum.real(o), r.sum, bound + magnitude(r.sum) * last));
@@ -225,154 +186,6 @@ TEST(Reduce, LongAxes) {
   }
 }
 
-// The tree as its documentation says it.
-template <class T>
-T tree_sum(const std::vector<T>& x) {
-  if (x.size() > 4096) {
-    std::vector<T> blocks;
-    for (std::size_t b = 0; b < x.size(); b += 4096) {
-      blocks.push_back(tree_sum(std::vector<T>(
-          x.begin() + static_cast<std::ptrdiff_t>(b),
-          x.begin() + static_cast<std::ptrdiff_t>(std::min(b + 4096, x.size())))));
-    }
-    return tree_sum(blocks);
-  }
-  T lanes[16] = {};
-  for (std::size_t i = 0; i < x.size(); ++i) lanes[i % 16] += x[i];
-  for (int half = 8; half > 0; half /= 2) {
-    for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
-  }
-  return lanes[0];
-}
-
-template <class T>
-void check_tree(DType dtype) {
-  Rng rng(13);
-  for (i64 n : {1, 7, 15, 16, 17, 63, 64, 65, 255, 1000, 4095, 4096, 4097, 70000}) {
-    for (i64 cols : {1, 3, 5, 70, 200}) {
-      if (n * cols > 400000) continue;
-      const Dims sizes = {n, cols};
-      Buffer by_columns(dtype, sizes);
-      by_columns.fill_random(rng, -1, 1);
-      Buffer by_rows(dtype, sizes, {1, n}), gaps(dtype, sizes, {2 * cols + 3, 2});
-      for (i64 i = 0; i < n * cols; ++i) {
-        by_rows.set_raw(i, by_columns.raw<T>(i));
-        gaps.set_raw(i, by_columns.raw<T>(i));
-      }
-      for (int threads : {1, 2, 3}) {
-        set_num_threads(threads);
-        Buffer a = reduce<structured::Sum>(by_columns, {0})[0];
-        Buffer b = reduce<structured::Sum>(by_rows, {0})[0];
-        Buffer c = reduce<structured::Sum>(gaps, {0})[0];
-        for (i64 j = 0; j < cols; ++j) {
-          std::vector<T> column;
-          for (i64 i = 0; i < n; ++i) column.push_back(by_columns.raw<T>(i * cols + j));
-          const T expected = tree_sum(column);
-          ASSERT_TRUE(a.same_bits(j, &expected)) << n << " x " << cols << " columns";
-          ASSERT_TRUE(b.same_bits(j, &expected)) << n << " x " << cols << " rows";
-          ASSERT_TRUE(c.same_bits(j, &expected)) << n << " x " << cols << " with gaps";
-          // The templates that generated code calls.
-          const auto load = [&](i64 i) {
-            return Num<T>(column[static_cast<std::size_t>(i)]);
-          };
-          const T staged = rows::reduce_row<rows::SumRow>(n, load).v;
-          const T direct = rows::reduce_row<rows::SumRow>(n, rows::Elements<T>{column.data()}).v;
-          ASSERT_TRUE(a.same_bits(j, &staged) && a.same_bits(j, &direct));
-        }
-      }
-    }
-  }
-  set_num_threads(available_cores());
-}
-
-TEST(Reduce, SumsFollowTheDocumentedTreeInEveryLayout) {
-  check_tree<float>(DType::f32);
-  check_tree<double>(DType::f64);
-}
-
-// Cascaded levels against the recursion, without the memory of 2^25 elements.
-TEST(Reduce, TreeHasMoreLevels) {
-  const i64 n = (i64{1} << 24) + 4096 * 3 + 5;
-  std::uint32_t state = 1;
-  std::vector<float> x(static_cast<std::size_t>(n));
-  for (float& v : x) {
-    state = state * 1664525u + 1013904223u;
-    v = static_cast<float>(state >> 8) * 0x1p-24f;
-  }
-  const float expected = tree_sum(x);
-  const float cascaded = rows::reduce_row<rows::SumRow>(n, rows::Elements<float>{x.data()}).v;
-  EXPECT_EQ(std::bit_cast<std::uint32_t>(cascaded), std::bit_cast<std::uint32_t>(expected));
-  Meta meta;
-  meta.sizes = {n};
-  meta.strides = {1};
-  Buffer out(DType::f32, {});
-  sum_over({x.data(), &meta}, {0}, out.view());
-  EXPECT_TRUE(out.same_bits(0, &expected));
-}
-
-TEST(Reduce, EverythingButProductsIsThreadInvariant) {
-  Rng rng(14);
-  const Dims shapes[] = {{300000}, {3, 70000}, {70000, 3}, {500, 700}, {40, 3, 900}};
-  for (const Dims& sizes : shapes) {
-    Buffer in(DType::f32, sizes);
-    in.fill_random(rng, -1, 1);
-    for (const Dims& axes : {all_axes(in), Dims{0}, Dims{sizes.size() - 1}}) {
-      std::vector<std::vector<double>> first;
-      for (int threads : {1, 2, 3}) {
-        set_num_threads(threads);
-        std::vector<std::vector<double>> results;
-        for (Results r :
-             {reduce<structured::Sum>(in, axes), reduce<structured::Mean>(in, axes),
-              reduce<structured::Var>(in, axes), reduce<structured::Amax>(in, axes),
-              reduce<structured::Argmin>(in, axes)}) {
-          results.push_back(values_of(r[0]));
-        }
-        if (threads == 1) first = results;
-        EXPECT_EQ(results, first) << to_string(sizes) << to_string(axes) << threads;
-      }
-    }
-  }
-  set_num_threads(available_cores());
-}
-
-// Sums use no fused operation, so that all levels agree, the baseline too.
-TEST(Reduce, LevelsAgreeBitForBit) {
-  Rng rng(15);
-  std::vector<float> x(4096), centre(64, 0.25f);
-  for (float& v : x) v = std::uniform_real_distribution<float>(-1, 1)(rng);
-  const auto run = [&](const ReduceLoops& loops) {
-    std::vector<float> results;
-    for (ReduceKind kind : {ReduceKind::sum, ReduceKind::prod, ReduceKind::max, ReduceKind::min,
-                            ReduceKind::difference, ReduceKind::square}) {
-      const ReduceLoops::Kind& k = loops.kind[static_cast<int>(kind)];
-      for (i64 n : {0, 1, 15, 16, 33, 64, 100, 1000, 4096}) {
-        float out;
-        k.rows(1, n, x.data(), 0, centre.data(), &out);
-        results.push_back(out);
-      }
-      std::vector<float> lanes(16 * 64), columns(64);
-      std::vector<float> short_rows(60);
-      k.rows(60, 11, x.data(), 13, centre.data(), short_rows.data());
-      results.insert(results.end(), short_rows.begin(), short_rows.end());
-      k.start(63, 50, lanes.data());
-      k.add(0, 3, 50, x.data(), 60, centre.data(), lanes.data());
-      k.add(3, 60, 50, x.data() + 180, 50, centre.data(), lanes.data());
-      k.fold(63, 50, lanes.data(), columns.data());
-      results.insert(results.end(), columns.begin(), columns.begin() + 50);
-    }
-    return results;
-  };
-  const auto expected = run(reduce_loops(DType::f32));
-  int compared = 0;
-  for (IsaLevel level : {IsaLevel::base, IsaLevel::v3, IsaLevel::v4}) {
-    const ReduceLoops* loops = reduce_loops_of(level, DType::f32);
-    if (loops == nullptr || level > detected_isa_level()) continue;
-    ++compared;
-    EXPECT_EQ(run(*loops), expected) << isa_name(level);
-  }
-  EXPECT_GE(compared, 1);
-}
-
 TEST(Reduce, NaNIsTheExtremeAndTheFirstOneCounts) {
   Buffer x = buffer_of({4}, {2, kNaN, 9, kNaN});
   EXPECT_EQ(reduce<structured::Argmax>(x, {0})[0].integer(0), 1);
@@ -397,8 +210,8 @@ TEST(Reduce, NaNIsTheExtremeAndTheFirstOneCounts) {
 TEST(Reduce, FirstOfEqualExtremesAndZeros) {
   Buffer x = buffer_of({2, 5}, {3, 7, 7, -1, -1, 0, -0.0, 0, -0.0, 0});
   Results largest = reduce<structured::MaxDim>(x, {1}), smallest = reduce<structured::MinDim>(x, {1});
-  EXPECT_EQ(values_of(largest[1]), (std::vector<double>{1, 0}));
-  EXPECT_EQ(values_of(smallest[1]), (std::vector<double>{3, 0}));
+  EXPECT_EQ(values_of(largest[1]), (Values{1, 0}));
+  EXPECT_EQ(values_of(smallest[1]), (Values{3, 0}));
   Buffer zeros = buffer_of({1, 2}, {-0.0, -0.0});
   for (const Dims& axes : {Dims{0}, Dims{1}, Dims{0, 1}}) {
     EXPECT_FALSE(std::signbit(reduce<structured::Amax>(zeros, axes)[0].real(0)));
@@ -433,11 +246,11 @@ TEST(Reduce, ColumnSliceOfAWiderMatrix) {
   const BufferView in{g.data(), &slice};
   BufferView out[] = {sum.view(), {}};
   cpu_reduce({structured_op<structured::Sum>, &in, 1, out, 1, attrs, Ticket{}});
-  EXPECT_EQ(values_of(sum), (std::vector<double>{0, 2, 4, 6}));
+  EXPECT_EQ(values_of(sum), (Values{0, 2, 4, 6}));
   BufferView both[] = {value.view(), index.view()};
   cpu_reduce({structured_op<structured::MaxDim>, &in, 1, both, 2, attrs, Ticket{}});
-  EXPECT_EQ(values_of(value), (std::vector<double>{0, 1, 2, 3}));
-  EXPECT_EQ(values_of(index), (std::vector<double>{0, 0, 0, 0}));
+  EXPECT_EQ(values_of(value), (Values{0, 1, 2, 3}));
+  EXPECT_EQ(values_of(index), (Values{0, 0, 0, 0}));
 }
 
 TEST(Reduce, ValuesAndIndicesOfATransposedOperand) {
@@ -445,16 +258,16 @@ TEST(Reduce, ValuesAndIndicesOfATransposedOperand) {
   const double values[] = {1, 5, 1, 3, 2, 9, 1, 4, 7};
   for (i64 i = 0; i < 9; ++i) m.set(i, values[i]);
   Results r = reduce<structured::MaxDim>(m, {1});
-  EXPECT_EQ(values_of(r[0]), (std::vector<double>{5, 9, 7}));
-  EXPECT_EQ(values_of(r[1]), (std::vector<double>{1, 2, 2}));
+  EXPECT_EQ(values_of(r[0]), (Values{5, 9, 7}));
+  EXPECT_EQ(values_of(r[1]), (Values{1, 2, 2}));
 }
 
 TEST(Reduce, EmptyAxesGiveTheIdentity) {
   Buffer x(DType::f32, {3, 0});
-  EXPECT_EQ(values_of(reduce<structured::Sum>(x, {1})[0]), (std::vector<double>{0, 0, 0}));
-  EXPECT_EQ(values_of(reduce<structured::Prod>(x, {1})[0]), (std::vector<double>{1, 1, 1}));
-  EXPECT_EQ(values_of(reduce<structured::Any>(x, {1})[0]), (std::vector<double>{0, 0, 0}));
-  EXPECT_EQ(values_of(reduce<structured::All>(x, {1})[0]), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(values_of(reduce<structured::Sum>(x, {1})[0]), (Values{0, 0, 0}));
+  EXPECT_EQ(values_of(reduce<structured::Prod>(x, {1})[0]), (Values{1, 1, 1}));
+  EXPECT_EQ(values_of(reduce<structured::Any>(x, {1})[0]), (Values{0, 0, 0}));
+  EXPECT_EQ(values_of(reduce<structured::All>(x, {1})[0]), (Values{1, 1, 1}));
   Buffer mean = reduce<structured::Mean>(x, {1})[0];
   for (i64 i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(mean.real(i)));
   EXPECT_THROW(reduce<structured::Amax>(x, {1}), Error);
@@ -497,12 +310,12 @@ TEST(Reduce, CountsBeyondTheMantissa) {
     return out;
   };
   const OpInfo &sum = structured_op<structured::Sum>, &mean = structured_op<structured::Mean>;
-  using Values = std::vector<float>;
-  EXPECT_EQ(run({n}, {0}, sum), Values{33554432});
-  EXPECT_EQ(run({n / 2, 2}, {0}, sum), (Values{16777216, 16777216}));
-  EXPECT_EQ(run({rows, 2}, {0}, sum), (Values{20000000, 20000000}));
-  EXPECT_EQ(run({rows, 2}, {0}, mean), (Values{1, 1}));
-  const Values pairs = run({n / 2, 2}, {1}, sum);
+  using Floats = std::vector<float>;
+  EXPECT_EQ(run({n}, {0}, sum), Floats{33554432});
+  EXPECT_EQ(run({n / 2, 2}, {0}, sum), (Floats{16777216, 16777216}));
+  EXPECT_EQ(run({rows, 2}, {0}, sum), (Floats{20000000, 20000000}));
+  EXPECT_EQ(run({rows, 2}, {0}, mean), (Floats{1, 1}));
+  const Floats pairs = run({n / 2, 2}, {1}, sum);
   EXPECT_EQ(static_cast<i64>(pairs.size()), n / 2);
   EXPECT_TRUE(std::all_of(pairs.begin(), pairs.end(), [](float v) { return v == 2; }));
 }
@@ -514,7 +327,7 @@ TEST(Reduce, VarianceDoesNotCancel) {
   for (i64 i = 0; i < 1000; ++i) constant.set(i, 3.3);
   for (i64 i = 0; i < 15; ++i) huge.set(i, 1e15);
   EXPECT_EQ(reduce<structured::Var>(constant, {0})[0].real(0), 0);
-  EXPECT_EQ(values_of(reduce<structured::Var>(huge, {0})[0]), (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(values_of(reduce<structured::Var>(huge, {0})[0]), (Values{0, 0, 0}));
 }
 
 TEST(Reduce, VarianceHasDocumentedLimits) {
@@ -542,8 +355,8 @@ TEST(Reduce, IntegerSumsWrapAndMeansAreRefused) {
 
 TEST(Reduce, TruthOfNaNAndZero) {
   Buffer x = buffer_of({2, 3}, {0, -0.0, 0, kNaN, 0, 0});
-  EXPECT_EQ(values_of(reduce<structured::Any>(x, {1})[0]), (std::vector<double>{0, 1}));
-  EXPECT_EQ(values_of(reduce<structured::All>(x, {0})[0]), (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(values_of(reduce<structured::Any>(x, {1})[0]), (Values{0, 1}));
+  EXPECT_EQ(values_of(reduce<structured::All>(x, {0})[0]), (Values{0, 0, 0}));
   Buffer whole = buffer_of({1, 2}, {2, kNaN});
   EXPECT_EQ(reduce<structured::All>(whole, {0, 1})[0].integer(0), 1);
 }
@@ -551,7 +364,7 @@ TEST(Reduce, TruthOfNaNAndZero) {
 TEST(Reduce, InfinitiesAndNaNInSums) {
   Buffer x = buffer_of({3, 2}, {kInf, 1, -kInf, 1, kInf, kInf});
   Buffer rows = reduce<structured::Sum>(x, {1})[0], columns = reduce<structured::Sum>(x, {0})[0];
-  EXPECT_EQ(values_of(rows), (std::vector<double>{kInf, -kInf, kInf}));
+  EXPECT_EQ(values_of(rows), (Values{kInf, -kInf, kInf}));
   EXPECT_TRUE(std::isnan(columns.real(0)));
   EXPECT_EQ(columns.real(1), kInf);
 }

@@ -42,8 +42,9 @@ TEST(FrontEnd, UserProgramIsReadQuickly) {
             << " s (target 0.6 s); of <iostream> "
             << "and <vector> alone: " << standard << " s\n";
   RecordProperty("seconds", std::to_string(user));
-  // On a busy machine both take longer; idle, the second takes some 0.28 s.
-  EXPECT_LT(user, std::max(1.2, 1.2 / 0.28 * standard));
+  // A busy machine slows both alike (their ratio was 2.2 on one), so a slow one is judged by the
+  // ratio.
+  EXPECT_LT(user, std::max(1.2, 4 * standard));
 }
 
 }  // namespace

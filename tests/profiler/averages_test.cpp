@@ -1,10 +1,10 @@
-#include <ingot/kernels/core/error.h>
-#include <ingot/profiler/aggregate.h>
-#include <ingot/profiler/units.h>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
-#include <sstream>
+#include <ingot/kernels/core/error.h>
+#include <ingot/profiler/aggregate.h>
+#include <ingot/profiler/units.h>
 
 #include "fake_timeline.h"
 #include "support/strict_json.h"
@@ -155,7 +155,8 @@ TEST(Averages, AnOpIsNoRangeOfItsName) {
 TEST(Averages, StepsShareARow) {
   FakeLane f;
   f.op(kAdd, 1, 4).op(kAdd, 1, 4).wait(2);
-  Averages a = averages_of(timeline_of({f.take()}, {{0, 0, from_us(5)}, {1, from_us(5), from_us(12)}}));
+  Averages a =
+      averages_of(timeline_of({f.take()}, {{0, 0, from_us(5)}, {1, from_us(5), from_us(12)}}));
   EXPECT_EQ(row(a, "ProfilerStep*").calls, 2);
   EXPECT_DOUBLE_EQ(row(a, "ProfilerStep*").cpu_total_us, 12);
   EXPECT_DOUBLE_EQ(row(a, "ProfilerStep*").self_cpu_us, 2);
@@ -216,10 +217,11 @@ TEST(Averages, RowLimit) {
 
 TEST(Averages, ColumnsAreNamedAsInPyTorch) {
   std::string table = averages_of(small_timeline(), {.with_memory = true}).table();
-  for (const char* head : {"Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total",
-                           "CPU time avg", "CPU Mem", "Self CPU Mem", "# of Calls", "median", "p95",
-                           "Self device", "GFLOP/s", "GB/s", "% roofline", "Self CPU time total: ",
-                           "Self device time total: ", "Dropped: 0 events", "Roofline: 10.0 GB/s"}) {
+  for (const char* head :
+       {"Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "CPU Mem",
+        "Self CPU Mem", "# of Calls", "median", "p95", "Self device", "GFLOP/s", "GB/s",
+        "% roofline", "Self CPU time total: ", "Self device time total: ", "Dropped: 0 events",
+        "Roofline: 10.0 GB/s"}) {
     EXPECT_NE(table.find(head), std::string::npos) << head;
   }
 }
@@ -229,7 +231,10 @@ TEST(Averages, AwkwardNamesKeepTheTableAndTheCsvInShape) {
   f.slice(SliceKind::range, "a \"quoted\", name\nin two lines", [&] { f.wait(1); });
   std::string longest(300, 'n');
   f.slice(SliceKind::range, longest, [&] { f.wait(1); });
-  f.slice(SliceKind::range, "gr\xC3\xB6\xC3\x9F" "e", [&] { f.wait(1); });
+  f.slice(SliceKind::range,
+          "gr\xC3\xB6\xC3\x9F"
+          "e",
+          [&] { f.wait(1); });
   Averages a = averages_of(timeline_of({f.take()}));
   std::istringstream table(a.table());
   std::size_t width = 0;

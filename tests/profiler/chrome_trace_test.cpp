@@ -1,12 +1,12 @@
-#include <ingot/kernels/core/error.h>
-#include <ingot/profiler/chrome_trace.h>
-
-#include <gtest/gtest.h>
-
 #include <map>
 #include <regex>
 #include <set>
 #include <sstream>
+
+#include <gtest/gtest.h>
+
+#include <ingot/kernels/core/error.h>
+#include <ingot/profiler/chrome_trace.h>
 
 #include "fake_events.h"
 #include "fake_timeline.h"
@@ -53,7 +53,8 @@ std::multimap<std::string, std::string> parents_in(const Json& trace) {
     EXPECT_GE(begin, last[e["tid"].text]) << "out of order";
     last[e["tid"].text] = begin;
     while (!open.empty() && open.back().end < end - 1e-6) {
-      EXPECT_LE(open.back().end, begin + 1e-6) << e["name"].text << " overlaps " << open.back().name;
+      EXPECT_LE(open.back().end, begin + 1e-6)
+          << e["name"].text << " overlaps " << open.back().name;
       open.pop_back();
     }
     while (!open.empty() && open.back().end <= begin && end > begin) open.pop_back();
@@ -67,8 +68,8 @@ TEST(ChromeTrace, FieldsOfACpuOp) {
   FakeLane f(99);
   f.wait(1.234);
   f.op(kMatmul, 2, 10.001, {.flops = 5e5, .bytes = 5e4});
-  f.lane().shapes = {{{DType::f32, false, {64, 32}}, {DType::f32, true, {}},
-                      {DType::bf16, false, {}}}};
+  f.lane().shapes = {
+      {{DType::f32, false, {64, 32}}, {DType::f32, true, {}}, {DType::bf16, false, {}}}};
   f.lane().slices[0].shapes = 0;
   f.lane().slices[0].file = "/home/me/net.cpp";
   f.lane().slices[0].line = 14;
@@ -124,9 +125,14 @@ TEST(ChromeTrace, WhatReadersLookFor) {
 
 // pytorch/kineto#1459, google/perfetto#598.
 TEST(ChromeTrace, AwkwardNames) {
-  const std::vector<std::string> names = {"say \"hi\"", "{\"device\": \"cpu\"}", "\"", "",
-                                          "back\\slash", "new\nline\ttab\x01\x08\x1F\x7F",
-                                          std::string("nul\0inside", 10), "\xF0\x9F\x98\x80",
+  const std::vector<std::string> names = {"say \"hi\"",
+                                          "{\"device\": \"cpu\"}",
+                                          "\"",
+                                          "",
+                                          "back\\slash",
+                                          "new\nline\ttab\x01\x08\x1F\x7F",
+                                          std::string("nul\0inside", 10),
+                                          "\xF0\x9F\x98\x80",
                                           std::string(100'000, 'n')};
   FakeLane f;
   for (const std::string& n : names) f.slice(SliceKind::range, n, [&] { f.wait(1); });
@@ -160,9 +166,11 @@ TEST(ChromeTrace, ReadersFindTheParents) {
   FakeLane f;
   f.wait(10);
   f.slice(SliceKind::range, "parent", [&] {
-    f.slice(SliceKind::op, "same start", [&] { f.wait(5); }, &kMatmul);
+    f.slice(
+        SliceKind::op, "same start", [&] { f.wait(5); }, &kMatmul);
     f.wait(15);
-    f.slice(SliceKind::op, "zero at end", [&] {}, &kMatmul);
+    f.slice(
+        SliceKind::op, "zero at end", [&] {}, &kMatmul);
   });
   f.slice(SliceKind::range, "next", [&] { f.wait(1); });
   auto parents = parents_in(Json::parse(trace_text(timeline_of({f.take()}))));
@@ -176,8 +184,8 @@ TEST(ChromeTrace, StepsBesideHaveTheirOwnLane) {
   FakeLane f;
   f.wait(5);
   f.slice(SliceKind::range, "epoch", [&] { f.wait(10); });
-  Json trace = Json::parse(trace_text(
-      timeline_of({f.take()}, {{0, 0, from_us(10)}, {1, from_us(10), from_us(20)}})));
+  Json trace = Json::parse(
+      trace_text(timeline_of({f.take()}, {{0, 0, from_us(10)}, {1, from_us(10), from_us(20)}})));
   std::vector<Json> steps = events_named(trace, "ProfilerStep#1");
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_NE(steps[0]["tid"].value, 1);
@@ -239,8 +247,7 @@ TEST(Stacks, FoldedLines) {
   Timeline t = timeline_of({f.take()});
   TempFolder folder;
   write_stacks(t, false, false, folder / "host");
-  EXPECT_EQ(read_text(folder / "host"),
-            "thread 1;a,b 1000\nthread 1;a,b;aten::matmul 5000\n");
+  EXPECT_EQ(read_text(folder / "host"), "thread 1;a,b 1000\nthread 1;a,b;aten::matmul 5000\n");
   write_stacks(t, true, false, folder / "device");
   EXPECT_EQ(read_text(folder / "device"), "thread 1;a,b;aten::matmul;matmul 30000\n");
 }

@@ -2,12 +2,6 @@
 // Owns: FakeOp, busy waiting, a session with a given roofline, a folder for files.
 #pragma once
 
-#include <ingot/profiler/clock.h>
-#include <ingot/profiler/profiler.h>
-#include <ingot/runtime/observer.h>
-
-#include <zlib.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +9,12 @@
 #include <unistd.h>
 #include <utility>
 #include <vector>
+
+#include <zlib.h>
+
+#include <ingot/profiler/clock.h>
+#include <ingot/profiler/profiler.h>
+#include <ingot/runtime/observer.h>
 
 namespace ingot::profiler {
 
@@ -39,8 +39,7 @@ inline Cost fake_cost(const OpInfo&, const OpArgs& args, const Meta* out) {
 
 class FakeOp {
  public:
-  explicit FakeOp(const char* name, std::vector<Meta> operands = {meta_of({64, 64}),
-                                                                  meta_of({64})})
+  explicit FakeOp(const char* name, std::vector<Meta> operands = {meta_of({64, 64}), meta_of({64})})
       : info_{.name = name, .kind = OpKind::elementwise, .n_in = 2, .cost = &fake_cost},
         operands_(std::move(operands)),
         out_(operands_.empty() ? meta_of({}) : operands_[0]) {
@@ -52,11 +51,16 @@ class FakeOp {
   // An op with its kernel body inside, as dispatch and run_kernel do.
   void run(double kernel_us = 0, double host_us = 0, Loc loc = Loc::here()) const {
     const OpArgs args{in_.data(), static_cast<int>(in_.size()), attrs_, kCPU};
-    ScopedEvent op({.kind = EventKind::op, .name = info_.name, .loc = loc, .op = &info_,
-                    .args = &args});
+    ScopedEvent op(
+        {.kind = EventKind::op, .name = info_.name, .loc = loc, .op = &info_, .args = &args});
     if (host_us > 0) spin_us(host_us);
-    ScopedEvent kernel({.kind = EventKind::kernel, .name = info_.name, .loc = loc, .op = &info_,
-                        .args = &args, .out = &out_, .n_out = 1});
+    ScopedEvent kernel({.kind = EventKind::kernel,
+                        .name = info_.name,
+                        .loc = loc,
+                        .op = &info_,
+                        .args = &args,
+                        .out = &out_,
+                        .n_out = 1});
     if (kernel_us > 0) spin_us(kernel_us);
   }
 

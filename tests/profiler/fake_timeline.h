@@ -2,12 +2,12 @@
 // Owns: FakeLane. Times are in microseconds.
 #pragma once
 
-#include <ingot/profiler/timeline.h>
-
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <ingot/profiler/timeline.h>
 
 namespace ingot::profiler {
 
@@ -44,17 +44,21 @@ class FakeLane {
     return *this;
   }
   FakeLane& kernel(std::string_view name, double us, Cost cost = {}, const OpInfo* op = nullptr) {
-    slice(SliceKind::kernel, name, [&] { wait(us); }, op);
+    slice(
+        SliceKind::kernel, name, [&] { wait(us); }, op);
     lane_.slices.back().has_cost = cost.flops + cost.bytes + cost.transcendentals > 0;
     lane_.slices.back().cost = cost;
     return *this;
   }
   // host_us of host work, then the kernel body.
   FakeLane& op(const OpInfo& info, double host_us, double kernel_us, Cost cost = {}) {
-    return slice(SliceKind::op, info.name, [&] {
-      wait(host_us);
-      kernel(info.name, kernel_us, cost, &info);
-    }, &info);
+    return slice(
+        SliceKind::op, info.name,
+        [&] {
+          wait(host_us);
+          kernel(info.name, kernel_us, cost, &info);
+        },
+        &info);
   }
 
   Lane take() { return std::move(lane_); }

@@ -1,10 +1,10 @@
-#include <ingot/profiler/json.h>
-
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include <ingot/profiler/json.h>
 
 #include "support/strict_json.h"
 
@@ -22,10 +22,30 @@ std::string quoted(std::string_view text) {
 std::string through(std::string_view text) { return Json::parse(quoted(text)).text; }
 
 TEST(Json, StrictReaderRefuses) {
-  for (const char* bad :
-       {"", "{", "[1,]", "{\"a\": 1,}", "01", "1.", ".5", "+1", "1e", "nul", "\"\x01\"", "\"a",
-        "\"\\x\"", "\"\\ud800\"", "\"\xFF\"", "\"\xC0\x80\"", "\"\xED\xA0\x80\"", "[1 2]",
-        "{\"a\": 1, \"a\": 2}", "1 2", "{1: 2}", "'a'", "NaN", "[1]]"}) {
+  for (const char* bad : {"",
+                          "{",
+                          "[1,]",
+                          "{\"a\": 1,}",
+                          "01",
+                          "1.",
+                          ".5",
+                          "+1",
+                          "1e",
+                          "nul",
+                          "\"\x01\"",
+                          "\"a",
+                          "\"\\x\"",
+                          "\"\\ud800\"",
+                          "\"\xFF\"",
+                          "\"\xC0\x80\"",
+                          "\"\xED\xA0\x80\"",
+                          "[1 2]",
+                          "{\"a\": 1, \"a\": 2}",
+                          "1 2",
+                          "{1: 2}",
+                          "'a'",
+                          "NaN",
+                          "[1]]"}) {
     EXPECT_THROW(Json::parse(bad), std::runtime_error) << bad;
   }
   EXPECT_EQ(Json::parse(" [1, -2.5e3, {\"a\": [true, null]}] ")[1].value, -2500);
@@ -39,7 +59,9 @@ TEST(Json, EveryValidTextComesBackEqual) {
   for (const std::string& text :
        {std::string(), std::string("say \"hi\""), std::string("{\"device\": \"cpu\"}"),
         std::string("\""), std::string("C:\\path\\"), std::string("line\nbreak\ttab\r"), nul, all,
-        std::string("\x7F\x01\x08\x1F"), std::string("gr\xC3\xB6\xC3\x9F" "e \xE2\x82\xAC \xF0\x9F\x98\x80"),
+        std::string("\x7F\x01\x08\x1F"),
+        std::string("gr\xC3\xB6\xC3\x9F"
+                    "e \xE2\x82\xAC \xF0\x9F\x98\x80"),
         std::string(100'000, 'x')}) {
     EXPECT_EQ(through(text), text);
   }
@@ -86,7 +108,12 @@ TEST(Json, WriterSeparatesAndNests) {
   std::string out;
   JsonWriter w(out);
   w.open_object().member("rank", 0).key("list").open_array();
-  w.value(1.5).value(std::nan("")).value(true ? "x" : "").open_object().close_object().close_array();
+  w.value(1.5)
+      .value(std::nan(""))
+      .value(true ? "x" : "")
+      .open_object()
+      .close_object()
+      .close_array();
   w.member("end", std::uint64_t{18446744073709551615u}).close_object();
   EXPECT_EQ(out, R"({"rank": 0, "list": [1.5, null, "x", {}], "end": 18446744073709551615})");
   Json parsed = Json::parse(out);

@@ -1,10 +1,10 @@
-#include <ingot/kernels/core/error.h>
-#include <ingot/profiler/out_file.h>
+#include <filesystem>
+#include <thread>
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <thread>
+#include <ingot/kernels/core/error.h>
+#include <ingot/profiler/out_file.h>
 
 #include "fake_events.h"
 

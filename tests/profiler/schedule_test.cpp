@@ -1,20 +1,24 @@
-#include "fake_events.h"
-
-#include <gtest/gtest.h>
-
 #include <cstdio>
 #include <map>
 #include <set>
+
+#include <gtest/gtest.h>
+
+#include "fake_events.h"
 
 namespace ingot::profiler {
 namespace {
 
 char letter(Action a) {
   switch (a) {
-    case Action::none: return '.';
-    case Action::warmup: return 'w';
-    case Action::record: return 'r';
-    case Action::record_and_save: return 'S';
+    case Action::none:
+      return '.';
+    case Action::warmup:
+      return 'w';
+    case Action::record:
+      return 'r';
+    case Action::record_and_save:
+      return 'S';
   }
   return '?';
 }
@@ -59,7 +63,11 @@ TEST(Schedule, SequencesByHand) {
             "...rS..rS..r");
   EXPECT_EQ(sequence({.wait = 4, .warmup = 1, .active = 2, .repeat = 2, .skip_first = 2}, 20),
             "......wrS....wrS....");
-  EXPECT_EQ(sequence({.wait = 4, .warmup = 1, .active = 2, .repeat = 2, .skip_first = 2,
+  EXPECT_EQ(sequence({.wait = 4,
+                      .warmup = 1,
+                      .active = 2,
+                      .repeat = 2,
+                      .skip_first = 2,
                       .skip_first_wait = true},
                      20),
             "..wrS....wrS........");

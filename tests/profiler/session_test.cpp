@@ -1,12 +1,11 @@
-#include <ingot/kernels/core/error.h>
-#include <ingot/profiler/profiler.h>
+#include <filesystem>
+#include <sys/wait.h>
+#include <thread>
 
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
-
-#include <filesystem>
-#include <thread>
+#include <ingot/kernels/core/error.h>
+#include <ingot/profiler/profiler.h>
 
 #include "fake_events.h"
 #include "support/strict_json.h"
@@ -169,12 +168,12 @@ TEST(Session, AskedForWhatIsNotThere) {
 
 TEST(Session, CallbackErrorsAreReportedAndTheScheduleGoesOn) {
   int calls = 0;
-  Session session(options_of({.schedule = Schedule{.wait = 0, .warmup = 0, .active = 1,
-                                                   .repeat = 3},
-                              .on_trace_ready = [&](const Session&) {
-                                ++calls;
-                                throw Error("handler");
-                              }}));
+  Session session(
+      options_of({.schedule = Schedule{.wait = 0, .warmup = 0, .active = 1, .repeat = 3},
+                  .on_trace_ready = [&](const Session&) {
+                    ++calls;
+                    throw Error("handler");
+                  }}));
   event(EventKind::op, "a");
   EXPECT_EQ(message_of([&] { session.step(); }), "handler");
   event(EventKind::op, "b");

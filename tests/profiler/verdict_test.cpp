@@ -1,9 +1,9 @@
-#include <ingot/kernels/core/error.h>
-#include <ingot/profiler/judge.h>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
-#include <sstream>
+#include <ingot/kernels/core/error.h>
+#include <ingot/profiler/judge.h>
 
 #include "fake_timeline.h"
 
@@ -14,8 +14,8 @@ const OpInfo kMatmul{.name = "matmul", .kind = OpKind::product, .n_in = 2};
 const OpInfo kAdd{.name = "add", .kind = OpKind::elementwise, .n_in = 2};
 const Roofline kRoofline{10e9, 100e9};  // ridge: 10 operations a byte
 
-// matmul + add over n x n f32 matrices. The host needs a microsecond for each op; the kernels run at
-// 80 % of the roofline.
+// matmul + add over n x n f32 matrices. The host needs a microsecond for each op; the kernels run
+// at 80 % of the roofline.
 void matmul_add(FakeLane& f, double n) {
   Cost product{.flops = 2 * n * n * n, .bytes = 12 * n * n};
   Cost sum{.flops = n * n, .bytes = 12 * n * n};
@@ -113,13 +113,23 @@ TEST(Verdict, Mixtures) {
   EXPECT_EQ(unknown.kind, Verdict::mixed);
 }
 
+TEST(Verdict, KernelsFarBelowTheRooflineAreNotLimitedByIt) {
+  Cost cost{.flops = 1e6, .bytes = 1e6};  // 100 us at best
+  Verdict v = verdict_of(steps_of(3, [&](FakeLane& f, int) { f.op(kAdd, 1, 3000, cost); }));
+  EXPECT_EQ(v.kind, Verdict::mixed);
+  EXPECT_NE(v.why.find("little of the machine"), std::string::npos) << v.why;
+  EXPECT_NEAR(speedup(v, "half the bytes"), 1, 0.01);
+}
+
 TEST(Verdict, StepsThatDisagreeAreMixed) {
   Cost memory{.flops = 1, .bytes = 1e6};
-  Verdict v = verdict_of(steps_of(5, [&](FakeLane& f, int i) {
-    f.op(kAdd, i < 2 ? 300 : 100, i < 2 ? 100 : 300, memory);
-  }));
+  Verdict v = verdict_of(steps_of(
+      5, [&](FakeLane& f, int i) { f.op(kAdd, i < 2 ? 300 : 100, i < 2 ? 100 : 300, memory); }));
   EXPECT_EQ(v.kind, Verdict::mixed);
-  EXPECT_NE(v.why.find("60 % of 5"), std::string::npos) << v.why;
+  EXPECT_EQ(v.why, "the steps disagree: 2 overhead-bound, 3 memory-bound");
+  Verdict most = verdict_of(steps_of(
+      6, [&](FakeLane& f, int i) { f.op(kAdd, i < 2 ? 300 : 100, i < 2 ? 100 : 300, memory); }));
+  EXPECT_EQ(most.kind, Verdict::memory_bound);
 }
 
 TEST(Verdict, TooFewSteps) {
@@ -135,9 +145,8 @@ TEST(Verdict, TooFewSteps) {
 }
 
 TEST(Verdict, StepsWithoutKernelsAreOverhead) {
-  Verdict v = verdict_of(steps_of(3, [](FakeLane& f, int) {
-    f.slice(SliceKind::op, "view", [&] { f.wait(1); });
-  }));
+  Verdict v = verdict_of(
+      steps_of(3, [](FakeLane& f, int) { f.slice(SliceKind::op, "view", [&] { f.wait(1); }); }));
   EXPECT_EQ(v.kind, Verdict::overhead_bound);
 }
 
@@ -190,9 +199,8 @@ TEST(Verdict, OfNamedRanges) {
   for (int i = 0; i < 3; ++i) {
     f.slice(SliceKind::range, "small", [&] { matmul_add(f, 16); });
     f.slice(SliceKind::module, "large", [&] { matmul_add(f, 4096); });
-    f.slice(SliceKind::range, "outer", [&] {
-      f.slice(SliceKind::range, "outer", [&] { chain(f); });
-    });
+    f.slice(SliceKind::range, "outer",
+            [&] { f.slice(SliceKind::range, "outer", [&] { chain(f); }); });
   }
   f.slice(SliceKind::range, "once", [&] { matmul_add(f, 64); });
   Timeline t = timeline_of({f.take()});

@@ -370,12 +370,11 @@ class Ranges final : public Observer {
 
 TEST(Ranges, CallsCarryDottedNames) {
   Net net;
-  net.eval();
   (void)net.tail.parameters();
   {
     Ranges ranges;
     (void)net(zeros({1, 3}));
-    // Walked from `tail` alone: its layers know their name below it, the others their type.
+    // Walked from `tail` alone: its layers have their name below it, the others their type.
     EXPECT_EQ(ranges.names.front(), "Linear");
     EXPECT_EQ(ranges.names.back(), "out");
     EXPECT_TRUE(ranges.open.empty());

@@ -46,18 +46,24 @@ class Reader {
     if (depth > kDeepest) fail("too deep");
     skip_space();
     switch (peek()) {
-      case '{': return object(depth);
-      case '[': return array(depth);
+      case '{':
+        return object(depth);
+      case '[':
+        return array(depth);
       case '"': {
         Json v;
         v.type = Json::string;
         v.text = string();
         return v;
       }
-      case 't': return word("true", Json::boolean, true);
-      case 'f': return word("false", Json::boolean, false);
-      case 'n': return word("null", Json::null, false);
-      default: return number();
+      case 't':
+        return word("true", Json::boolean, true);
+      case 'f':
+        return word("false", Json::boolean, false);
+      case 'n':
+        return word("null", Json::null, false);
+      default:
+        return number();
     }
   }
 
@@ -133,12 +139,26 @@ class Reader {
 
   void escape(std::string& out) {
     switch (char c = next()) {
-      case '"': case '\\': case '/': out += c; return;
-      case 'b': out += '\b'; return;
-      case 'f': out += '\f'; return;
-      case 'n': out += '\n'; return;
-      case 'r': out += '\r'; return;
-      case 't': out += '\t'; return;
+      case '"':
+      case '\\':
+      case '/':
+        out += c;
+        return;
+      case 'b':
+        out += '\b';
+        return;
+      case 'f':
+        out += '\f';
+        return;
+      case 'n':
+        out += '\n';
+        return;
+      case 'r':
+        out += '\r';
+        return;
+      case 't':
+        out += '\t';
+        return;
       case 'u': {
         std::uint32_t code = hex4();
         if (code >= 0xDC00 && code < 0xE000) fail("lone surrogate");
@@ -152,7 +172,8 @@ class Reader {
         append_utf8(out, code);
         return;
       }
-      default: fail("unknown escape");
+      default:
+        fail("unknown escape");
     }
   }
 

@@ -1,6 +1,6 @@
 // A strict reader of JSON (RFC 8259): what it accepts, every reader accepts.
-// Owns: Json. Refuses trailing commas, raw control characters, bytes that are no UTF-8, numbers like
-// 01, names that occur twice and anything after the value. Errors say where.
+// Owns: Json. Refuses trailing commas, raw control characters, bytes that are no UTF-8, numbers
+// like 01, names that occur twice and anything after the value. Errors say where.
 #pragma once
 
 #include <cstddef>

@@ -89,7 +89,7 @@ struct Index {
   static constexpr OpKind kind = OpKind::data;
   static constexpr int n_in = -1;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
-  static SaveMask saves_for(int n_in) { return ((1u << n_in) - 1u) & ~1u; }
+  static SaveMask saves_for(int count) { return ((1u << count) - 1u) & ~1u; }
   template <class T>
   static void vjp(Vjp<T>& v) {
     T indices[kMaxDims];
@@ -105,7 +105,7 @@ struct IndexPut {
   static constexpr OpKind kind = OpKind::data;
   static constexpr int n_in = -1;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
-  static SaveMask saves_for(int n_in) { return ((1u << n_in) - 1u) & ~3u; }
+  static SaveMask saves_for(int count) { return ((1u << count) - 1u) & ~3u; }
   template <class T>
   static void vjp(Vjp<T>& v) {
     T indices[kMaxDims];
