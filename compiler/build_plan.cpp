@@ -1,10 +1,11 @@
+#include <algorithm>
+#include <chrono>
+
 #include <ingot/compiler/build_plan.h>
+#include <ingot/compiler/fusion/epilogue.h>
 #include <ingot/compiler/fusion/fused_step.h>
 #include <ingot/compiler/kernels.h>
 #include <ingot/runtime/env.h>
-
-#include <algorithm>
-#include <chrono>
 
 namespace ingot::compiler {
 
@@ -39,6 +40,12 @@ void add_group(const Segment& segment, const Group& group, PlanReport* report,
     steps->push_back(make_op_step(segment, group.ops[0]));
     return;
   }
+  if (!group.pointwise) {
+    report->fused.push_back(
+        {"matmul add", segment.ops[static_cast<std::size_t>(group.ops[0])].loc});
+    steps->push_back(make_epilogue_step(segment, group.ops[0], group.ops[1]));
+    return;
+  }
   PointwiseProgram program = make_program(segment, group);
   if (program.memory.size() > static_cast<std::size_t>(kMaxOperands)) {
     // Only with all groups known is it clear which results others read: cut in program order.
@@ -54,7 +61,9 @@ void add_group(const Segment& segment, const Group& group, PlanReport* report,
 
 std::vector<std::unique_ptr<Step>> fused_steps(const Segment& segment, PlanReport* report) {
   std::vector<std::unique_ptr<Step>> steps;
-  for (const Group& group : make_groups(segment, needed_ops(segment), &report->not_fused)) {
+  std::vector<bool> needed = needed_ops(segment);
+  std::vector<int> product_of = find_epilogues(segment, needed);
+  for (const Group& group : make_groups(segment, needed, product_of, &report->not_fused)) {
     add_group(segment, group, report, &steps);
   }
   return steps;
@@ -72,7 +81,7 @@ std::unique_ptr<Plan> build_plan(Segment segment, const CompileOptions& options,
   if (!disabled(options, "codegen")) {
     std::vector<FusedStep*> fused;
     for (auto& step : steps) {
-      if (step->fused()) fused.push_back(static_cast<FusedStep*>(step.get()));
+      if (auto* f = dynamic_cast<FusedStep*>(step.get())) fused.push_back(f);
     }
     if (!fused.empty()) {
       attach_kernels(segment, fused, !disabled(options, "disk_cache"), report);

@@ -1,8 +1,8 @@
+#include <fmt/format.h>
+
 #include <ingot/compiler/codegen.h>
 #include <ingot/kernels/cpu/isa_level.h>
 #include <ingot/kernels/ops/all_rows.h>
-
-#include <fmt/format.h>
 
 namespace ingot::compiler {
 
@@ -73,8 +73,9 @@ std::string generate_run(const PointwiseProgram& p, const RunPattern& pattern) {
     note(code.out);
   }
   std::string text = "using namespace ingot;\n";
-  text += "extern \"C\" void ingot_run(Int64 n, char* const* data, const Int64* strides, "
-          "const void* scalars) {\n";
+  text +=
+      "extern \"C\" void ingot_run(Int64 n, char* const* data, const Int64* strides, "
+      "const void* scalars) {\n";
   for (std::size_t k = 0; k < p.memory.size(); ++k) {
     bool written = static_cast<int>(k) < p.written;
     text += fmt::format("  {0}{1}* p{2} = ({0}{1}*)data[{2}];\n", written ? "" : "const ",

@@ -3,10 +3,10 @@
 // Must not know: caches, compilers.
 #pragma once
 
-#include <ingot/compiler/fusion/fused_step.h>
-
 #include <string>
 #include <vector>
+
+#include <ingot/compiler/fusion/fused_step.h>
 
 namespace ingot::compiler {
 

@@ -110,13 +110,17 @@ auto compile(F&& fn, CompileOptions options = {}, Loc loc = Loc::here()) {
 }
 
 // Times fn on these arguments, eager and compiled, in turn, and returns the ledger. fn runs many
-// times.
+// times. A function that is compiled already is taken as it is, with the ledger it has.
 template <class F, class... A>
 Ledger compare(F&& fn, const A&... args) {
-  auto compiled = compile(fn, {.name = "compare"});
-  compiler::time_pair(
-      *compiled.entry(), [&] { (void)std::invoke(fn, args...); }, [&] { (void)compiled(args...); });
-  return compiled.ledger();
+  if constexpr (requires { fn.entry(); }) {
+    compiler::time_pair(
+        *fn.entry(), [&] { (void)std::invoke(fn.function(), args...); },
+        [&] { (void)fn(args...); });
+    return fn.ledger();
+  } else {
+    return compare(compile(fn, {.name = "compare"}), args...);
+  }
 }
 
 }  // namespace ingot

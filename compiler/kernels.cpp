@@ -1,12 +1,12 @@
+#include <chrono>
+#include <cstdio>
+#include <set>
+
 #include <ingot/compiler/codegen.h>
 #include <ingot/compiler/jit/kernel_cache.h>
 #include <ingot/compiler/kernels.h>
 #include <ingot/kernels/cpu/isa_level.h>
 #include <ingot/runtime/env.h>
-
-#include <chrono>
-#include <cstdio>
-#include <set>
 
 namespace ingot {
 
@@ -69,16 +69,14 @@ void attach_kernels(const Segment& segment, const std::vector<FusedStep*>& steps
   }
   report->phases.push_back({"codegen", milliseconds_since(start)});
   start = std::chrono::steady_clock::now();
-  std::vector<jit::KernelResult> results =
-      kernel_cache(disk_cache).get_many(std::move(requests));
+  std::vector<jit::KernelResult> results = kernel_cache(disk_cache).get_many(std::move(requests));
   double wall = milliseconds_since(start), compile = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const jit::KernelResult& r = results[i];
     compile = std::max(compile, r.ms.compile + r.ms.link);
     if (r.kernel == nullptr) {
-      report->not_fused.push_back(
-          {"kernel of " + steps[i]->program().names() + " runs tile by tile: " +
-           r.error.substr(0, r.error.find('\n'))});
+      report->not_fused.push_back({"kernel of " + steps[i]->program().names() +
+                                   " runs tile by tile: " + r.error.substr(0, r.error.find('\n'))});
       continue;
     }
     report->compiles += r.origin == jit::KernelOrigin::kCompiled ? 1 : 0;

@@ -20,7 +20,6 @@ class Step {
   virtual const std::vector<int>& ops() const = 0;
   // The buffers that it reads or writes in memory (a temporary kept inside the step is none).
   virtual std::vector<int> touched(const Segment& segment) const;
-  virtual bool fused() const { return false; }
 };
 
 std::unique_ptr<Step> make_op_step(const Segment& segment, int op);

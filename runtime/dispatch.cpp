@@ -132,9 +132,30 @@ void completing(const Call& call, F f) {
   }
 }
 
+bool touches_transient(const Call& call) {
+  for (int i = 0; i < call.n_in; ++i) {
+    bool present = call.in[i] != nullptr && call.in[i]->defined();
+    if (present && call.in[i]->get().storage->transient) return true;
+  }
+  return false;
+}
+
+// The call is about to run although others before it are pending.
+void observe_operands(const Call& call, Interceptor& frame) {
+  for (int i = 0; i < call.n_in; ++i) {
+    if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
+    Access access = i == call.writes ? Access::write : Access::read;
+    frame.observe(access, call.in[i]->get().storage.get(), call.op.name, call.loc);
+  }
+}
+
 void dispatch_at(const Call& call, Tensor* out) {
   if (call.writes >= 0) completing(call, [&] { check_write(call); });
   Interceptor* frame = t_interceptor;
+  if (frame != nullptr && frame->transients && touches_transient(call)) {
+    if (call.op.kind != OpKind::view) observe_operands(call, *frame);
+    frame = nullptr;
+  }
   if (frame != nullptr && frame->match(call, out)) {
     record_history(call, out);
     return;

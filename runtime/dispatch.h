@@ -40,6 +40,10 @@ class Interceptor {
   // Before bytes are accessed: what is pending and matters has run when it returns.
   virtual void observe(Access access, const Storage* storage, const char* what, Loc loc) = 0;
 
+  // The function borrowed memory of its own: the bytes may be gone or overwritten before pending
+  // ops run, so ops on such tensors run at once and are not recorded.
+  bool transients = false;
+
  protected:
   ~Interceptor() = default;
 };

@@ -98,6 +98,7 @@ class Storage {
   Device device;
   std::atomic<ByteState> state{ByteState::real};
   bool borrowed = false;
+  bool transient = false;  // borrowed while a compiled function ran: see Interceptor::transients
   std::uint32_t version = 0;  // bumped by each in-place write through the API
   void* poison = nullptr;     // poisoned: the shared error, see dispatch.h
 

@@ -166,7 +166,9 @@ Tensor from_blob(void* data, Dims sizes, TensorOptions options, Loc loc) {
   m.sizes = sizes;
   m.strides = contiguous_strides(sizes);
   auto bytes = static_cast<std::size_t>(m.numel() * item_size(m.dtype));
-  Tensor out(TensorImpl::create(Storage::borrow(data, bytes, m.device), m, 0));
+  Ref<Storage> storage = Storage::borrow(data, bytes, m.device);
+  if (t_interceptor != nullptr) storage->transient = t_interceptor->transients = true;
+  Tensor out(TensorImpl::create(std::move(storage), m, 0));
   if (options.requires_grad_set()) out.requires_grad_();
   return out;
 }

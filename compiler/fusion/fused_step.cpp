@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstring>
+
 #include <ingot/compiler/fusion/fused_step.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/loops.h>
@@ -5,14 +8,11 @@
 #include <ingot/runtime/apply_env.h>
 #include <ingot/runtime/observer.h>
 
-#include <algorithm>
-#include <cstring>
-
 namespace ingot::compiler {
 
 namespace {
 
-constexpr i64 kTile = 512;          // elements: a handful of f64 temporaries stay in the L1 cache
+constexpr i64 kTile = 512;  // elements: a handful of f64 temporaries stay in the L1 cache
 constexpr int kMaxTemporaries = 64;
 constexpr int kMaxScalars = 64;
 
@@ -203,8 +203,8 @@ void FusedStep::run(const Segment& segment, const Binding& binding) const {
   Cell scalars[kMaxScalars];
   for (std::size_t i = 0; i < program_.scalars.size(); ++i) {
     const ScalarUse& use = program_.scalars[i];
-    scalars[i] = make_cell(binding.attrs[static_cast<std::size_t>(use.op)]->s[use.number],
-                           use.dtype);
+    scalars[i] =
+        make_cell(binding.attrs[static_cast<std::size_t>(use.op)]->s[use.number], use.dtype);
   }
   Nest nest = make_nest(program_, segment, binding);
   const i64 one[kMaxOperands] = {};

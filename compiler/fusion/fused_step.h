@@ -2,12 +2,12 @@
 // through the eager inner loops, with the same bits. Must not know: how kernels are compiled.
 #pragma once
 
+#include <atomic>
+#include <memory>
+
 #include <ingot/compiler/fusion/pointwise.h>
 #include <ingot/compiler/plan.h>
 #include <ingot/kernels/kernel_table.h>
-
-#include <atomic>
-#include <memory>
 
 namespace ingot::compiler {
 
@@ -28,7 +28,6 @@ class FusedStep final : public Step {
   void run(const Segment& segment, const Binding& binding) const override;
   const std::vector<int>& ops() const override { return program_.ops; }
   std::vector<int> touched(const Segment& segment) const override;
-  bool fused() const override { return program_.ops.size() > 1; }
 
   const PointwiseProgram& program() const { return program_; }
   // The kernel to use from now on; `owner` keeps it loaded.

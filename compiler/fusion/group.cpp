@@ -1,10 +1,10 @@
+#include <algorithm>
+#include <set>
+
 #include <ingot/compiler/fusion/group.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/iterate.h>
 #include <ingot/kernels/ops/structured/data.h>
-
-#include <algorithm>
-#include <set>
 
 namespace ingot::compiler {
 
@@ -117,12 +117,23 @@ bool is_pointwise(const Segment& s, const SegmentOp& op) {
 }
 
 std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed,
+                               const std::vector<int>& product_of,
                                std::vector<Ledger::Event>* refusals) {
+  std::vector<bool> inside_epilogue(s.ops.size(), false);
+  for (int product : product_of) {
+    if (product >= 0) inside_epilogue[static_cast<std::size_t>(product)] = true;
+  }
   std::vector<Candidate> order;
   for (std::size_t i = 0; i < s.ops.size(); ++i) {
     const SegmentOp& op = s.ops[i];
-    if (!needed[i]) continue;
-    Candidate single{{{static_cast<int>(i)}, is_pointwise(s, op)}, space_of(s, op), {}, {}, {}};
+    if (!needed[i] || inside_epilogue[i]) continue;
+    const int product = product_of[i];
+    Candidate single{{{}, product < 0 && is_pointwise(s, op)}, space_of(s, op), {}, {}, {}};
+    if (product >= 0) {
+      single.group.ops.push_back(product);
+      touch(s, s.ops[static_cast<std::size_t>(product)], single);
+    }
+    single.group.ops.push_back(static_cast<int>(i));
     touch(s, op, single);
     int joined = -1;
     if (single.group.pointwise) {
@@ -136,11 +147,10 @@ std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed
             break;
           }
           if (feeds(s, group, op)) {
-            refusals->push_back({fmt::format("{} not with {}: {}", op.op->name,
-                                             s.ops[static_cast<std::size_t>(group.group.ops.back())]
-                                                 .op->name,
-                                             why),
-                                 op.loc});
+            refusals->push_back(
+                {fmt::format("{} not with {}: {}", op.op->name,
+                             s.ops[static_cast<std::size_t>(group.group.ops.back())].op->name, why),
+                 op.loc});
           }
         }
         if (conflicts(group, single)) break;

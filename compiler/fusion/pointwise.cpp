@@ -1,7 +1,7 @@
-#include <ingot/compiler/fusion/pointwise.h>
-
 #include <algorithm>
 #include <map>
+
+#include <ingot/compiler/fusion/pointwise.h>
 
 namespace ingot::compiler {
 
@@ -43,8 +43,7 @@ PointwiseProgram make_program(const Segment& s, const Group& group) {
     const Buffer& b = s.buffer(s.buffer_of(v));
     bool memory = b.live || !b.produced || read_elsewhere(s.buffer_of(v));
     if (memory) {
-      auto [at, fresh] =
-          written_at.emplace(s.buffer_of(v), static_cast<int>(written.size()));
+      auto [at, fresh] = written_at.emplace(s.buffer_of(v), static_cast<int>(written.size()));
       if (fresh) written.push_back(v);
       place[v] = {Operand::memory, at->second, s.meta(v).dtype};
     } else {

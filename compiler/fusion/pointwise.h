@@ -3,24 +3,24 @@
 // interpreter and the code generator both read it. Must not know: addresses.
 #pragma once
 
-#include <ingot/compiler/fusion/group.h>
-#include <ingot/kernels/cpu/iterate.h>
-
 #include <string>
 #include <vector>
+
+#include <ingot/compiler/fusion/group.h>
+#include <ingot/kernels/cpu/iterate.h>
 
 namespace ingot::compiler {
 
 struct Operand {
   enum Kind : std::uint8_t { memory, temporary, scalar };
   Kind kind = memory;
-  int index = 0;    // memory: operand of the walk; temporary: its number; scalar: place in scalars
+  int index = 0;  // memory: operand of the walk; temporary: its number; scalar: place in scalars
   DType dtype = DType::f32;
 };
 
 struct Instruction {
-  const OpInfo* op;    // an elementwise row; nullptr: a cast or copy of in[0]
-  DType compute;       // dtype of the row's loop
+  const OpInfo* op;  // an elementwise row; nullptr: a cast or copy of in[0]
+  DType compute;     // dtype of the row's loop
   std::vector<Operand> in;
   Operand out;
 };

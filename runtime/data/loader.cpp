@@ -2,6 +2,7 @@
 #include <cstring>
 #include <numeric>
 
+#include <ingot/kernels/cpu/parallel.h>
 #include <ingot/runtime/check_at.h>
 #include <ingot/runtime/data/loader.h>
 #include <ingot/runtime/data/permutation.h>
@@ -35,27 +36,34 @@ DataLoader::Iterator DataLoader::begin() const {
 }
 
 void DataLoader::gather_x(const i64* rows, i64 n, float* to) const {
+  constexpr i64 kElementsPerRange = 1 << 15;
   const Tensor& x = dataset_.x();
   const i64 width = x.numel() / x.size(0);
+  const i64 grain = std::max<i64>(1, kElementsPerRange / std::max<i64>(1, width));
   if (x.dtype() == DType::u8) {
     const auto* from = x.data_ptr<std::uint8_t>(loc_);
-    for (i64 i = 0; i < n; ++i) {
-      const std::uint8_t* row = from + rows[i] * width;
-      for (i64 k = 0; k < width; ++k) *to++ = pixel_[row[k]];
-    }
+    parallel_for(n, grain, [&](i64 begin, i64 end) {
+      for (i64 i = begin; i < end; ++i) {
+        const std::uint8_t* row = from + rows[i] * width;
+        std::transform(row, row + width, to + i * width, [&](std::uint8_t v) { return pixel_[v]; });
+      }
+    });
     return;
   }
   const auto* from = x.data_ptr<float>(loc_);
   const MeanStd by = dataset_.normalization();
   const bool plain = by.mean == 0 && by.std == 1;
-  for (i64 i = 0; i < n; ++i, to += width) {
-    const float* row = from + rows[i] * width;
-    if (plain) {
-      std::copy_n(row, width, to);
-    } else {
-      for (i64 k = 0; k < width; ++k) to[k] = static_cast<float>((row[k] - by.mean) / by.std);
+  parallel_for(n, grain, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i) {
+      const float* row = from + rows[i] * width;
+      if (plain) {
+        std::copy_n(row, width, to + i * width);
+      } else {
+        std::transform(row, row + width, to + i * width,
+                       [&](float v) { return static_cast<float>((v - by.mean) / by.std); });
+      }
     }
-  }
+  });
 }
 
 Batch DataLoader::batch(const std::vector<i64>* order, i64 index) const {

@@ -1,3 +1,8 @@
+#if defined(__GNUC__) && !defined(__clang__)
+// The operators below pair with each other; g++ sees only one of them at a time.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
+
 #include <atomic>
 #include <cstdlib>
 #include <map>

@@ -1,0 +1,156 @@
+#include "experiment.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+using namespace ingot;
+
+Tensor matmul_add(const Tensor& x, const Tensor& w, const Tensor& b) { return matmul(x, w) + b; }
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Operands {
+  Tensor x, w, b;
+  Operands(i64 n, const Setup& setup)
+      : x(randn({n, n}, setup.options())),
+        w(randn({n, n}, setup.options())),
+        b(randn({n, n}, setup.options())) {}
+  // One call; the result is dropped, as in a loop whose last result alone matters.
+  template <class F>
+  void call(const F& f) const {
+    (void)f(x, w, b);
+  }
+};
+
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Window window_of(const profiler::Session& session) {
+  const profiler::Averages averages = session.key_averages();
+  return {averages.self_cpu_us(), averages.self_device_us(), session.verdict()};
+}
+
+// The first calls ever at this size: no wait, no warm-up.
+template <class F>
+void measure_cold(const F& f, const Operands& operands, Row& row) {
+  profiler::Options options;
+  options.schedule = profiler::Schedule{.wait = 0, .warmup = 0, .active = Window::kCalls};
+  profiler::Session session(options);
+  const Clock::time_point start = Clock::now();
+  operands.call(f);
+  row.first_call_ms = microseconds_since(start) / 1000;
+  session.step();
+  for (int i = 1; i < Window::kCalls; ++i) {
+    operands.call(f);
+    session.step();
+  }
+  session.stop();
+  row.cold = window_of(session);
+}
+
+// Of several windows the middle one: one call that the system interrupts spoils a sum of three.
+template <class F>
+void measure_warm(const F& f, const Operands& operands, Row& row) {
+  constexpr int kWindows = 7;
+  std::vector<Window> windows;
+  const profiler::Schedule schedule{
+      .wait = 1, .warmup = 1, .active = Window::kCalls, .repeat = kWindows};
+  profiler::Options options;
+  options.schedule = schedule;
+  options.on_trace_ready = [&](const profiler::Session& session) {
+    windows.push_back(window_of(session));
+  };
+  profiler::Session session(options);
+  for (int i = 0; i < kWindows * (schedule.wait + schedule.warmup + schedule.active); ++i) {
+    operands.call(f);
+    session.step();
+  }
+  session.stop();
+  const auto middle = windows.begin() + kWindows / 2;
+  std::nth_element(windows.begin(), middle, windows.end(), [](const Window& a, const Window& b) {
+    return a.self_cpu_us + a.self_device_us < b.self_cpu_us + b.self_device_us;
+  });
+  row.warm = *middle;
+  row.device_us = row.warm.self_device_us / Window::kCalls;
+}
+
+// Eager and compiled in turn, so that a drift of the machine meets both. Short calls are timed in
+// batches, or the clock would be part of the result.
+template <class F, class G>
+void measure_calls(const F& eager, const G& compiled, const Operands& operands, Pair& pair) {
+  constexpr double kBatch_us = 50, kBudget_us = 600'000;
+  constexpr std::size_t kLeastRounds = 7;
+  const Clock::time_point probe = Clock::now();
+  operands.call(eager);
+  const int calls = static_cast<int>(std::clamp(kBatch_us / microseconds_since(probe), 1.0, 100.0));
+  const auto time = [&](const auto& f) {
+    const Clock::time_point start = Clock::now();
+    for (int i = 0; i < calls; ++i) operands.call(f);
+    return microseconds_since(start) / calls;
+  };
+  std::vector<double> eager_us, compiled_us;
+  const Clock::time_point start = Clock::now();
+  while (eager_us.size() < kLeastRounds || microseconds_since(start) < kBudget_us) {
+    eager_us.push_back(time(eager));
+    compiled_us.push_back(time(compiled));
+  }
+  pair.eager.host_us = median(eager_us);
+  pair.compiled.host_us = median(compiled_us);
+  pair.compiled.speedup = pair.eager.host_us / pair.compiled.host_us;
+}
+
+}  // namespace
+
+Pair measure(i64 n, const Setup& setup) {
+  const Operands operands(n, setup);
+  const auto compiled = compile(matmul_add, {.name = "matmul_add_" + std::to_string(n)});
+  Pair pair{{.n = n}, {.n = n, .compiled = true}};
+  measure_cold(matmul_add, operands, pair.eager);
+  measure_cold(compiled, operands, pair.compiled);
+  measure_warm(matmul_add, operands, pair.eager);
+  measure_warm(compiled, operands, pair.compiled);
+  measure_calls(matmul_add, compiled, operands, pair);
+
+  // compare() times both ways too, call by call, for the ledger's break-even. Where the batches above
+  // saw no gain there is nothing to win back.
+  Ledger ledger = compare(compiled, operands.x, operands.w, operands.b);
+  if (*pair.compiled.speedup <= 1) ledger.break_even_calls = {};
+  pair.eager.launches = ledger.launches_eager;
+  pair.compiled.launches = ledger.launches_compiled;
+  pair.compiled.ledger = ledger;
+  return pair;
+}
+
+void write_trace(const std::string& path, const std::vector<i64>& sizes, const Setup& setup) {
+  constexpr int kCalls = 5;
+  profiler::Options options;
+  options.record_shapes = true;
+  profiler::Session session(options);
+  for (const i64 n : sizes) {
+    const Operands operands(n, setup);
+    const auto compiled = compile(matmul_add);  // a new one: its first call is in the trace
+    const auto record = [&](const std::string& mode, const auto& f) {
+      for (int i = 0; i < kCalls; ++i) {
+        {
+          const profiler::record_function range(mode + ", n = " + std::to_string(n));
+          operands.call(f);
+        }
+        session.step();
+      }
+    };
+    record("eager", matmul_add);
+    record("compiled", compiled);
+  }
+  session.stop();
+  session.export_chrome_trace(path);
+}
