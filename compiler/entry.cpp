@@ -4,6 +4,7 @@
 #include <ingot/compiler/entry.h>
 #include <ingot/compiler/frame.h>
 #include <ingot/kernels/core/check.h>
+#include <ingot/runtime/env.h>
 
 namespace ingot::compiler {
 
@@ -47,6 +48,8 @@ Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), lo
                 "compile: disable has no \"{}\"; it knows \"fusion\", \"codegen\", \"disk_cache\"",
                 d);
   }
+  options_.verify |= env().verify;
+  if (!env().compile) options_.max_variants = 0;  // nothing is recorded, every call is eager
   INGOT_CHECK(options_.max_variants >= 0, "compile: max_variants is {}", options_.max_variants);
   figures_.name = options_.name;
 }

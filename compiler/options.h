@@ -1,4 +1,5 @@
 // CompileOptions: what compile() can be told.
+// Owns: names and defaults. Must not know: what the options do.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // ROWS: matrix products. The result is row-major; 16-bit operands accumulate in f32.
+// Owns: how shapes, batches and 1-d operands are read. Must not know: kernels.
 #pragma once
 
 #include <ingot/kernels/ops/op_info.h>
