@@ -49,7 +49,10 @@ Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), lo
                 d);
   }
   options_.verify |= env().verify;
-  if (!env().compile) options_.max_variants = 0;  // nothing is recorded, every call is eager
+  if (!env().compile) {  // nothing is recorded, every call is eager
+    options_.max_variants = 0;
+    options_.at_limit = AtLimit::eager;
+  }
   INGOT_CHECK(options_.max_variants >= 0, "compile: max_variants is {}", options_.max_variants);
   figures_.name = options_.name;
 }

@@ -61,22 +61,23 @@ void measure_cold(const F& f, const Operands& operands, Row& row) {
 // Of several windows the middle one: one call that the system interrupts spoils a sum of three.
 template <class F>
 void measure_warm(const F& f, const Operands& operands, Row& row) {
-  constexpr int kWindows = 7;
+  const bool slow = row.cold.self_device_us > 50'000;  // a minute must be enough for all sizes
+  const int count = slow ? 3 : 15;
   std::vector<Window> windows;
   const profiler::Schedule schedule{
-      .wait = 1, .warmup = 1, .active = Window::kCalls, .repeat = kWindows};
+      .wait = 1, .warmup = 1, .active = Window::kCalls, .repeat = count};
   profiler::Options options;
   options.schedule = schedule;
   options.on_trace_ready = [&](const profiler::Session& session) {
     windows.push_back(window_of(session));
   };
   profiler::Session session(options);
-  for (int i = 0; i < kWindows * (schedule.wait + schedule.warmup + schedule.active); ++i) {
+  for (int i = 0; i < count * (schedule.wait + schedule.warmup + schedule.active); ++i) {
     operands.call(f);
     session.step();
   }
   session.stop();
-  const auto middle = windows.begin() + kWindows / 2;
+  const auto middle = windows.begin() + count / 2;
   std::nth_element(windows.begin(), middle, windows.end(), [](const Window& a, const Window& b) {
     return a.self_cpu_us + a.self_device_us < b.self_cpu_us + b.self_device_us;
   });
@@ -88,8 +89,8 @@ void measure_warm(const F& f, const Operands& operands, Row& row) {
 // batches, or the clock would be part of the result.
 template <class F, class G>
 void measure_calls(const F& eager, const G& compiled, const Operands& operands, Pair& pair) {
-  constexpr double kBatch_us = 50, kBudget_us = 600'000;
-  constexpr std::size_t kLeastRounds = 7;
+  constexpr double kBatch_us = 50, kBudget_us = 500'000;
+  constexpr std::size_t kLeastRounds = 5;
   const Clock::time_point probe = Clock::now();
   operands.call(eager);
   const int calls = static_cast<int>(std::clamp(kBatch_us / microseconds_since(probe), 1.0, 100.0));
@@ -114,7 +115,9 @@ void measure_calls(const F& eager, const G& compiled, const Operands& operands, 
 Pair measure(i64 n, const Setup& setup) {
   const Operands operands(n, setup);
   const auto compiled = compile(matmul_add, {.name = "matmul_add_" + std::to_string(n)});
-  Pair pair{{.n = n}, {.n = n, .compiled = true}};
+  Pair pair;
+  pair.eager.n = pair.compiled.n = n;
+  pair.compiled.compiled = true;
   measure_cold(matmul_add, operands, pair.eager);
   measure_cold(compiled, operands, pair.compiled);
   measure_warm(matmul_add, operands, pair.eager);

@@ -2,9 +2,14 @@
 // matmul + add, from sizes at which calls cost more than arithmetic to sizes at which they do not.
 // Eager runs each op as it is met. Compiled records the first call and replays the others: it must
 // prove on every call that the recording still holds (the guard) before its plan runs.
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "report.h"
 #include "support/flags.h"
@@ -54,6 +59,7 @@ void run(const Settings& settings, const Setup& setup) {
   std::vector<Pair> ends = {pairs.front()};
   if (pairs.size() > 1) ends.push_back(pairs.back());
   print_profiles(ends);
+  print_conclusion(pairs);
 
   if (!settings.json.empty()) examples::write_file(settings.json, to_json(pairs, setup));
   if (!settings.trace.empty()) {

@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "support/json.h"
@@ -19,7 +20,7 @@ std::string text(const char* format, A... args) {
 std::string number(double v) { return text("%.*f", v < 10 ? 2 : v < 100 ? 1 : 0, v); }
 
 std::string time(double us) {
-  return us < 1000 ? number(us) + " us" : number(us / 1000) + " ms";
+  return us < 1e3 ? number(us) + " us" : us < 1e6 ? number(us / 1e3) + " ms" : number(us / 1e6) + " s";
 }
 
 std::string break_even(const Row& row) {
@@ -46,7 +47,8 @@ void print_row(const Row& row) {
 
 void print_window(const std::string& n, const std::string& mode, const char* start,
                   const Window& w) {
-  const std::string ratio = w.self_device_us > 0 ? number(w.self_cpu_us / w.self_device_us) : "-";
+  const double cpu_over_device = w.self_device_us > 0 ? w.self_cpu_us / w.self_device_us : 0;
+  const std::string ratio = cpu_over_device < 0.01 ? "< 0.01" : number(cpu_over_device);
   std::printf("%5s  %-8s  %-5s %15s %18s %11s  %s\n", n.c_str(), mode.c_str(), start,
               time(w.self_cpu_us).c_str(), time(w.self_device_us).c_str(), ratio.c_str(),
               to_string(w.verdict.kind));
@@ -66,7 +68,7 @@ void print_overheads(const std::vector<Pair>& pairs) {
 
 void print_reading(const Row& row) {
   const profiler::Verdict& v = row.warm.verdict;
-  std::printf("  n = %lld, %s: %s: %s.\n      next: %s\n", static_cast<long long>(row.n),
+  std::printf("  n = %lld, %s: %s: %s.\n    Next: %s\n", static_cast<long long>(row.n),
               row.compiled ? "compiled" : "eager", to_string(v.kind), v.why.c_str(),
               v.next.c_str());
 }
@@ -141,11 +143,30 @@ void print_profiles(const std::vector<Pair>& pairs) {
     print_window("", "", "warm", pair.compiled.warm);
   }
   print_overheads(pairs);
-  std::printf("\nHow to read it:\n");
+  std::printf("\nWhat the profiler makes of the warm calls:\n");
   for (const Pair& pair : pairs) {
     print_reading(pair.eager);
-    print_reading(pair.compiled);
+    if (pair.compiled.warm.verdict.kind != pair.eager.warm.verdict.kind) {
+      print_reading(pair.compiled);
+    }
   }
+}
+
+void print_conclusion(const std::vector<Pair>& pairs) {
+  constexpr double kNoise = 0.05;
+  std::string faster, slower, same;
+  for (const Pair& pair : pairs) {
+    const double gain = *pair.compiled.speedup - 1;
+    std::string& list = gain > kNoise ? faster : gain < -kNoise ? slower : same;
+    list += text(list.empty() ? "%lld" : ", %lld", static_cast<long long>(pair.compiled.n));
+  }
+  std::printf("\nCompiled against eager, differences below 5 %% taken as noise:\n");
+  const auto line = [](const char* what, const std::string& sizes) {
+    std::printf("  %-9s %s\n", what, sizes.empty() ? "at no size" : ("at n = " + sizes).c_str());
+  };
+  line("faster", faster);
+  line("the same", same);
+  line("slower", slower);
 }
 
 std::string to_json(const std::vector<Pair>& pairs, const Setup& setup) {

@@ -14,5 +14,8 @@ void print_legend();
 // Self CPU against Self device for these pairs, cold and warm, and what follows from it.
 void print_profiles(const std::vector<Pair>& pairs);
 
+// At which sizes compiling pays.
+void print_conclusion(const std::vector<Pair>& pairs);
+
 // A list of objects, one for each size and mode.
 std::string to_json(const std::vector<Pair>& pairs, const Setup& setup);
