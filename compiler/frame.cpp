@@ -163,9 +163,9 @@ void Frame::accept(TrieNode& node, const Call& call, Tensor* out) {
   for (std::size_t r = 0; r < node.results.size(); ++r, ++index) {
     const NewResult& result = node.results[r];
     if (result.new_buffer) {
-      Ref<Storage> storage =
-          Storage::pending(static_cast<std::size_t>(result.bytes), result.meta.device);
-      t_.buffers.push_back({storage, true});
+      t_.buffers.push_back({Ref<Storage>(), true});
+      Ref<Storage> storage = Storage::pending_for_two(
+          static_cast<std::size_t>(result.bytes), result.meta.device, &t_.buffers.back().storage);
       t_.results.push_back({result.buffer, 0, &result.meta});
       out[r] = Tensor(TensorImpl::create(std::move(storage), result.meta, 0));
     } else if (call.writes >= 0) {

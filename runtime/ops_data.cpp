@@ -203,8 +203,6 @@ void Tensor::operator=(const Arg& value) && {
     fill_(value.scalar, value.loc);
   }
 }
-void Tensor::operator=(const Tensor& value) && { copy_(value); }
-void Tensor::operator=(Tensor&& value) && { copy_(value); }
 
 Tensor cat(const std::vector<Tensor>& tensors, int axis, Loc loc) {
   INGOT_CHECK(!tensors.empty(), "cat: no tensors given; at {}", to_string(loc));

@@ -32,6 +32,16 @@ DType scalar_dtype(Scalar s) {
 // PyTorch's result_type: tensors with dims decide; 0-d tensors, then numbers, only when their
 // category (bool, integer, floating) is higher.
 DType result_type(const Operand* operands, int n) {
+  // Floating tensors of one dtype beside numbers: nothing to decide.
+  const Tensor* first = nullptr;
+  bool plain = true;
+  for (int i = 0; i < n; ++i) {
+    const Tensor* t = operands[i].tensor;
+    if (t == nullptr) continue;
+    if (first == nullptr) first = t;
+    plain &= t->dtype() == first->dtype();
+  }
+  if (plain && first != nullptr && first->is_floating_point()) return first->dtype();
   std::optional<DType> by_rank[3];
   for (int i = 0; i < n; ++i) {
     const Tensor* t = operands[i].tensor;

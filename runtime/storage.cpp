@@ -87,6 +87,13 @@ Ref<Storage> Storage::pending(std::size_t bytes, Device device) {
   return Ref<Storage>::adopt(s);
 }
 
+Ref<Storage> Storage::pending_for_two(std::size_t bytes, Device device, Ref<Storage>* second) {
+  Ref<Storage> first = pending(bytes, device);
+  first->refs_.start_with(2);
+  *second = Ref<Storage>::adopt(first.get());
+  return first;
+}
+
 void Storage::materialize() {
   INGOT_BUG(data == nullptr && !borrowed, "materialize: the storage has bytes already");
   data = allocate(bytes, device);

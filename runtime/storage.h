@@ -65,6 +65,7 @@ class RefCount {
     return n_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
   std::uint32_t count() const { return n_.load(std::memory_order_acquire); }
+  void start_with(std::uint32_t n) { n_.store(n, std::memory_order_relaxed); }
 
  private:
   std::atomic<std::uint32_t> n_{1};
@@ -83,6 +84,8 @@ class Storage {
   // Memory of the caller's, or none yet (data == nullptr, state pending).
   static Ref<Storage> borrow(void* data, std::size_t bytes, Device device);
   static Ref<Storage> pending(std::size_t bytes, Device device);
+  // The same for two owners at once, without a second count operation.
+  static Ref<Storage> pending_for_two(std::size_t bytes, Device device, Ref<Storage>* second);
 
   void retain() { refs_.retain(); }
   void release() {
@@ -98,7 +101,7 @@ class Storage {
   Device device;
   std::atomic<ByteState> state{ByteState::real};
   bool borrowed = false;
-  bool transient = false;  // borrowed while a compiled function ran: see Interceptor::transients
+  bool transient = false;     // borrowed while a compiled function ran: see Interceptor::transients
   std::uint32_t version = 0;  // bumped by each in-place write through the API
   void* poison = nullptr;     // poisoned: the shared error, see dispatch.h
 

@@ -110,8 +110,6 @@ class [[nodiscard]] Tensor {
   Tensor& operator=(const Tensor&) & = default;  // y = x rebinds the name
   Tensor& operator=(Tensor&&) & = default;
   void operator=(const Arg& value) &&;  // x[0] = v writes through the view
-  void operator=(const Tensor& value) &&;
-  void operator=(Tensor&& value) &&;
 
   // Views. x[i] drops axis 0; x[{Slice(0, 2), All, NewAxis}] takes one entry for each axis.
   Tensor operator[](i64 i) const;

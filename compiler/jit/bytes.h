@@ -14,7 +14,8 @@ namespace ingot::jit {
 using Bytes = std::vector<unsigned char>;
 using ByteView = std::span<const unsigned char>;
 
-// Receives one sentence without a newline. May be called from any thread, never under a lock.
+// Receives one sentence without a newline. An owner of a log calls it from any thread, one call at
+// a time; the callback must not call the owner.
 using Log = std::function<void(std::string_view)>;
 
 inline ByteView as_bytes(std::string_view text) {

@@ -261,11 +261,8 @@ void DiskCache::trim() {
 }
 
 void DiskCache::log_once(const std::string& sentence) {
-  {
-    const std::lock_guard lock(log_mutex_);
-    if (!logged_.insert(sentence).second) return;
-  }
-  if (options_.log) options_.log(sentence);
+  const std::lock_guard lock(log_mutex_);
+  if (logged_.insert(sentence).second && options_.log) options_.log(sentence);
 }
 
 }  // namespace ingot::jit

@@ -180,9 +180,7 @@ bool KernelCache::take_from_disk(Entry& entry, const Key& key, KernelResult& res
     return true;
   }
   disk_.remove(key);
-  if (options_.log) {
-    options_.log(fmt::format("kernel cache: a stored {}; it is compiled again", error));
-  }
+  say(fmt::format("kernel cache: a stored {}; it is compiled again", error));
   return false;
 }
 
@@ -270,14 +268,17 @@ void KernelCache::drop_unused() {
   drop_above_ = std::max(options_.max_modules, entries_.size() / 4 * 5);
 }
 
-void KernelCache::keep_source(const Key& key, const KernelSource& source) const {
+void KernelCache::keep_source(const Key& key, const KernelSource& source) {
   if (options_.dump_folder.empty()) return;
   const std::string path =
       fmt::format("{}/kernel-{}.cpp", options_.dump_folder, to_hex(key.hash).substr(0, 16));
   const int error = write_file(path, {as_bytes(source.prelude_text()), as_bytes(source.body)});
-  if (error != 0 && options_.log) {
-    options_.log(fmt::format("kernel cache: cannot write {} ({})", path, errno_text(error)));
-  }
+  if (error != 0) say(fmt::format("kernel cache: cannot write {} ({})", path, errno_text(error)));
+}
+
+void KernelCache::say(const std::string& sentence) {
+  const std::lock_guard lock(log_mutex_);
+  if (options_.log) options_.log(sentence);
 }
 
 }  // namespace ingot::jit

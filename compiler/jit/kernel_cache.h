@@ -136,13 +136,15 @@ class KernelCache {
   void compile(Entry& entry, const Key& key, const Unit& unit, KernelResult& result);
   KernelResult answer(Entry& entry, const std::string& symbol, KernelResult result);
   void drop_unused();
-  void keep_source(const Key& key, const KernelSource& source) const;
+  void keep_source(const Key& key, const KernelSource& source);
+  void say(const std::string& sentence);
 
   KernelCacheOptions options_;
   std::once_flag prefix_once_;
   std::string key_prefix_;  // what all keys of this process share
   DiskCache disk_;
   HostCompiler compiler_;
+  std::mutex log_mutex_;
   mutable std::mutex mutex_;
   std::condition_variable done_;
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;

@@ -124,8 +124,8 @@ Pair measure(i64 n, const Setup& setup) {
   measure_warm(compiled, operands, pair.compiled);
   measure_calls(matmul_add, compiled, operands, pair);
 
-  // compare() times both ways too, call by call, for the ledger's break-even. Where the batches above
-  // saw no gain there is nothing to win back.
+  // compare() times both ways too, call by call, for the ledger's break-even. Where the batches
+  // above saw no gain there is nothing to win back.
   Ledger ledger = compare(compiled, operands.x, operands.w, operands.b);
   if (*pair.compiled.speedup <= 1) ledger.break_even_calls = {};
   pair.eager.launches = ledger.launches_eager;

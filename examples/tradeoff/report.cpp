@@ -20,7 +20,9 @@ std::string text(const char* format, A... args) {
 std::string number(double v) { return text("%.*f", v < 10 ? 2 : v < 100 ? 1 : 0, v); }
 
 std::string time(double us) {
-  return us < 1e3 ? number(us) + " us" : us < 1e6 ? number(us / 1e3) + " ms" : number(us / 1e6) + " s";
+  return us < 1e3   ? number(us) + " us"
+         : us < 1e6 ? number(us / 1e3) + " ms"
+                    : number(us / 1e6) + " s";
 }
 
 std::string break_even(const Row& row) {
@@ -106,9 +108,10 @@ examples::JsonObject json_of(const Row& row, const Setup& setup) {
 }  // namespace
 
 void print_heading(const Setup& setup) {
-  std::printf("matmul(x, w) + b, all n x n, %s on %s, %d threads. Medians; eager and compiled in "
-              "turn.\n\n",
-              name(setup.dtype), setup.device.str().c_str(), num_threads());
+  std::printf(
+      "matmul(x, w) + b, all n x n, %s on %s, %d threads. Medians; eager and compiled in "
+      "turn.\n\n",
+      name(setup.dtype), setup.device.str().c_str(), num_threads());
   std::printf("%5s  %-8s %10s %10s %8s %10s %8s %8s %10s  %s\n", "n", "mode", "host", "bodies",
               "launches", "first call", "guard ns", "speedup", "break even", "verdict");
 }
@@ -126,13 +129,15 @@ void print_legend() {
       "  bodies      the part of it in which kernels compute; launches says how many there are\n"
       "  guard ns    a replayed call until its plan starts: the function's own host work, and the\n"
       "              proof that it does what was recorded\n"
-      "  break even  calls until the saving has paid for building the plan; never: none is saved\n");
+      "  break even  calls until the saving has paid for building the plan; never: none is "
+      "saved\n");
 }
 
 void print_profiles(const std::vector<Pair>& pairs) {
-  std::printf("\nWhere the time goes, in %d calls: the first ones (cold), and after wait 1, warmup "
-              "1, active %d (warm).\n\n",
-              Window::kCalls, Window::kCalls);
+  std::printf(
+      "\nWhere the time goes, in %d calls: the first ones (cold), and after wait 1, warmup "
+      "1, active %d (warm).\n\n",
+      Window::kCalls, Window::kCalls);
   std::printf("%5s  %-8s  %-5s %15s %18s %11s  %s\n", "n", "mode", "start", "Self CPU total",
               "Self device total", "CPU/device", "verdict");
   for (const Pair& pair : pairs) {

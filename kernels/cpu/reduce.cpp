@@ -27,8 +27,8 @@ class Values {
 
   // Into `to`, or into the results.
   void reduce(ReduceKind kind, const void* centre = nullptr, void* to = nullptr) const {
-    reduce_values({kind, plan_, in_.data, in_.meta->dtype, compute_, centre,
-                   to == nullptr ? result_ : to});
+    reduce_values(
+        {kind, plan_, in_.data, in_.meta->dtype, compute_, centre, to == nullptr ? result_ : to});
   }
 
   void divide(void* x, double by) const { reduce_loops(compute_).divide(plan_.outputs, x, by); }
@@ -81,8 +81,8 @@ void squares_by_rows(const BufferView& in, const ReducePlan& plan, DType compute
   });
 }
 
-// centre_row() and squares_row() of kernels/ops/row_formulas.h, as one pass over all rows or columns
-// after the other.
+// centre_row() and squares_row() of kernels/ops/row_formulas.h, as one pass over all rows or
+// columns after the other.
 void squares_by_passes(const Values& values, DType compute) {
   const double n = static_cast<double>(values.plan().count);
   const i64 bytes = values.plan().outputs * item_size(compute);

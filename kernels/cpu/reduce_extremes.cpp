@@ -1,9 +1,9 @@
+#include <algorithm>
+#include <cstring>
+
 #include <ingot/kernels/cpu/reduce_extremes.h>
 #include <ingot/kernels/cpu/reduce_plan.h>
 #include <ingot/kernels/cpu/reduce_scratch.h>
-
-#include <algorithm>
-#include <cstring>
 
 namespace ingot {
 namespace {
@@ -33,23 +33,24 @@ void by_rows(const ExtremeTask& task) {
   const i64 row_step = plan.kept.empty() ? 0 : plan.kept.back().stride[0];
   const bool many = blocks == 1 && reader.in_place();
   i64* const place = blocks > 1 ? reinterpret_cast<i64*>(piece_places.data()) : task.index;
-  parallel_for(plan.outputs * blocks, kReduceGrain / (longest + kTreeLanes) + 1,
-               [&](i64 begin, i64 end) {
-    const Scratch buffer(reader.buffer_bytes(longest));
-    i64 block = begin % blocks;
-    AxisWalk walk(plan.kept, begin / blocks);
-    for (i64 t = begin; t < end;) {
-      const i64 first = block * kTreeBlock, n = std::min(kTreeBlock, plan.count - first);
-      const void* row = reader.read(task.in + walk.offset(0) * in_item, first, n, buffer.data());
-      const i64 together = many ? std::min(walk.run(), end - t) : 1;
-      extremes(together, n, row, row_step, first, value + t * item, place + t);
-      t += together;
-      if (++block == blocks) {
-        block = 0;
-        walk.advance(together);
-      }
-    }
-  });
+  parallel_for(
+      plan.outputs * blocks, kReduceGrain / (longest + kTreeLanes) + 1, [&](i64 begin, i64 end) {
+        const Scratch buffer(reader.buffer_bytes(longest));
+        i64 block = begin % blocks;
+        AxisWalk walk(plan.kept, begin / blocks);
+        for (i64 t = begin; t < end;) {
+          const i64 first = block * kTreeBlock, n = std::min(kTreeBlock, plan.count - first);
+          const void* row =
+              reader.read(task.in + walk.offset(0) * in_item, first, n, buffer.data());
+          const i64 together = many ? std::min(walk.run(), end - t) : 1;
+          extremes(together, n, row, row_step, first, value + t * item, place + t);
+          t += together;
+          if (++block == blocks) {
+            block = 0;
+            walk.advance(together);
+          }
+        }
+      });
   if (blocks == 1) return;
   const auto beats = loops.beats[task.smallest];
   for (i64 output = 0; output < plan.outputs; ++output) {
@@ -81,34 +82,36 @@ void by_columns(const ExtremeTask& task, int lane) {
 
   for_column_tiles(outer.count(), columns.size, plan.count, item,
                    [&](i64 group, i64 first, i64 end) {
-    const i64 cols = end - first;
-    const AxisWalk place(outer, group);
-    const Scratch tile(reader.in_place() ? 0 : taken * cols * item);
-    const Scratch buffer(reader.buffer_bytes(cols));
-    const Scratch found(cols * item), found_row(cols * i64{sizeof(int)});
-    int* const row_of = reinterpret_cast<int*>(found_row.data());
-    for (i64 begin = 0; begin < plan.count; begin += taken) {
-      const i64 rows = std::min(taken, plan.count - begin);
-      const char* at = task.in + (place.offset(0) + begin * row_step) * in_item;
-      if (reader.in_place()) {
-        extremes(rows, cols, at + first * in_item, row_step, found.data(), row_of);
-      } else {
-        for (i64 r = 0; r < rows; ++r) {
-          const void* row = reader.read(at + r * row_step * in_item, first, cols, buffer.data());
-          std::memcpy(tile.data() + r * cols * item, row, static_cast<std::size_t>(cols * item));
-        }
-        extremes(rows, cols, tile.data(), cols, found.data(), row_of);
-      }
-      for (i64 j = 0; j < cols; ++j) {
-        const i64 output = place.offset(1) + (first + j) * columns.stride[1];
-        const char* candidate = found.data() + j * item;
-        char* best = task.value + output * item;
-        if (begin > 0 && !beats(candidate, best)) continue;
-        std::memcpy(best, candidate, static_cast<std::size_t>(item));
-        task.index[output] = begin + row_of[j];
-      }
-    }
-  });
+                     const i64 cols = end - first;
+                     const AxisWalk place(outer, group);
+                     const Scratch tile(reader.in_place() ? 0 : taken * cols * item);
+                     const Scratch buffer(reader.buffer_bytes(cols));
+                     const Scratch found(cols * item), found_row(cols * i64{sizeof(int)});
+                     int* const row_of = reinterpret_cast<int*>(found_row.data());
+                     for (i64 begin = 0; begin < plan.count; begin += taken) {
+                       const i64 rows = std::min(taken, plan.count - begin);
+                       const char* at = task.in + (place.offset(0) + begin * row_step) * in_item;
+                       if (reader.in_place()) {
+                         extremes(rows, cols, at + first * in_item, row_step, found.data(), row_of);
+                       } else {
+                         for (i64 r = 0; r < rows; ++r) {
+                           const void* row =
+                               reader.read(at + r * row_step * in_item, first, cols, buffer.data());
+                           std::memcpy(tile.data() + r * cols * item, row,
+                                       static_cast<std::size_t>(cols * item));
+                         }
+                         extremes(rows, cols, tile.data(), cols, found.data(), row_of);
+                       }
+                       for (i64 j = 0; j < cols; ++j) {
+                         const i64 output = place.offset(1) + (first + j) * columns.stride[1];
+                         const char* candidate = found.data() + j * item;
+                         char* best = task.value + output * item;
+                         if (begin > 0 && !beats(candidate, best)) continue;
+                         std::memcpy(best, candidate, static_cast<std::size_t>(item));
+                         task.index[output] = begin + row_of[j];
+                       }
+                     }
+                   });
 }
 
 }  // namespace

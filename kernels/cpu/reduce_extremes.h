@@ -7,8 +7,8 @@
 
 namespace ingot {
 
-// index: i64, the place of the first extreme in the row-major order of the reduced axes; value: that
-// element, in the dtype of `in`, or null. Both row-major.
+// index: i64, the place of the first extreme in the row-major order of the reduced axes; value:
+// that element, in the dtype of `in`, or null. Both row-major.
 void reduce_extremes(const BufferView& in, const Dims& axes, bool smallest, const BufferView* value,
                      const BufferView& index);
 

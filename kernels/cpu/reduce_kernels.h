@@ -125,7 +125,8 @@ void row_extremes_loop(Int64 rows, Int64 n, const void* x, Int64 stride, Int64 b
 }
 
 template <bool kSmallest, class T>
-void column_extremes_loop(Int64 rows, Int64 cols, const void* x, Int64 stride, void* value, int* row) {
+void column_extremes_loop(Int64 rows, Int64 cols, const void* x, Int64 stride, void* value,
+                          int* row) {
   const T* from = static_cast<const T*>(x);
   T* best = static_cast<T*>(value);
   for (Int64 j = 0; j < cols; ++j) best[j] = from[j];
@@ -157,13 +158,13 @@ void add_quotient_loop(Int64 n, void* x, const void* y, double by) {
 }
 
 template <class R, class T>
-inline constexpr ReduceLoops::Kind plain_kind = {rows_loop<R, T>, start_loop<R, T>,
-                                                 add_loop<R, T>, fold_loop<R, T>};
+inline constexpr ReduceLoops::Kind plain_kind = {rows_loop<R, T>, start_loop<R, T>, add_loop<R, T>,
+                                                 fold_loop<R, T>};
 
 template <template <class> class Load, class T>
-inline constexpr ReduceLoops::Kind centred_kind = {
-    centred_rows_loop<Load, T>, start_loop<SumRow, T>, centred_add_loop<Load, T>,
-    fold_loop<SumRow, T>};
+inline constexpr ReduceLoops::Kind centred_kind = {centred_rows_loop<Load, T>,
+                                                   start_loop<SumRow, T>, centred_add_loop<Load, T>,
+                                                   fold_loop<SumRow, T>};
 
 template <class T>
 constexpr ReduceLoops make_reduce_loops() {

@@ -18,8 +18,8 @@ struct ReduceLoops {
   using Int = __INT64_TYPE__;
 
   struct Kind {
-    // out[r] = the result of n contiguous elements, a block, for each of `rows` rows `stride` apart;
-    // centre: one element for each row, or null.
+    // out[r] = the result of n contiguous elements, a block, for each of `rows` rows `stride`
+    // apart; centre: one element for each row, or null.
     void (*rows)(Int rows, Int n, const void* x, Int stride, const void* centre, void* out);
     // A block of columns: start, add for its rows in order, fold. lanes: kReduceLanes * cols
     // elements; x: rows [first, first + rows) of the block, `stride` elements apart; centre: cols
@@ -31,8 +31,8 @@ struct ReduceLoops {
   };
   Kind kind[kReduceKinds];
 
-  // The first extreme of each of `rows` rows of n >= 1 elements (a block), `stride` apart: its value,
-  // and its place plus `begin`. [0]: largest, [1]: smallest.
+  // The first extreme of each of `rows` rows of n >= 1 elements (a block), `stride` apart: its
+  // value, and its place plus `begin`. [0]: largest, [1]: smallest.
   void (*row_extremes[2])(Int rows, Int n, const void* x, Int stride, Int begin, void* value,
                           Int* place);
   // The first extreme of each column of 1 <= rows < 2^31 rows.

@@ -1,8 +1,8 @@
+#include <algorithm>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/reduce_plan.h>
 #include <ingot/kernels/cpu/reduce_scratch.h>
-
-#include <algorithm>
 
 namespace ingot {
 
@@ -63,27 +63,28 @@ void reduce_by_rows(const ReduceTask& task) {
   const char* centre = static_cast<const char*>(task.centre);
   const i64 row_step = plan.kept.empty() || plan.count == 0 ? 0 : plan.kept.back().stride[0];
   const bool many = blocks == 1 && reader.in_place();  // rows that follow each other at one stride
-  parallel_for(plan.outputs * blocks, kReduceGrain / (longest + kTreeLanes) + 1,
-               [&](i64 begin, i64 end) {
-    const Scratch buffer(reader.buffer_bytes(longest));
-    i64 output = begin / blocks, block = begin % blocks;
-    AxisWalk walk(plan.kept, output);
-    for (i64 t = begin; t < end;) {
-      const i64 first = block * kTreeBlock, n = std::min(kTreeBlock, plan.count - first);
-      const i64 offset = plan.count == 0 ? 0 : walk.offset(0);  // an empty operand has no address
-      const void* row = reader.read(static_cast<const char*>(task.in) + offset * in_item, first, n,
-                                    buffer.data());
-      const i64 together = many ? std::min(walk.run(), end - t) : 1;
-      loops.rows(together, n, row, row_step, centre == nullptr ? nullptr : centre + output * item,
-                 to + t * item);
-      t += together;
-      if (++block == blocks) {
-        block = 0;
-        output += together;
-        walk.advance(together);
-      }
-    }
-  });
+  parallel_for(
+      plan.outputs * blocks, kReduceGrain / (longest + kTreeLanes) + 1, [&](i64 begin, i64 end) {
+        const Scratch buffer(reader.buffer_bytes(longest));
+        i64 output = begin / blocks, block = begin % blocks;
+        AxisWalk walk(plan.kept, output);
+        for (i64 t = begin; t < end;) {
+          const i64 first = block * kTreeBlock, n = std::min(kTreeBlock, plan.count - first);
+          const i64 offset =
+              plan.count == 0 ? 0 : walk.offset(0);  // an empty operand has no address
+          const void* row = reader.read(static_cast<const char*>(task.in) + offset * in_item, first,
+                                        n, buffer.data());
+          const i64 together = many ? std::min(walk.run(), end - t) : 1;
+          loops.rows(together, n, row, row_step,
+                     centre == nullptr ? nullptr : centre + output * item, to + t * item);
+          t += together;
+          if (++block == blocks) {
+            block = 0;
+            output += together;
+            walk.advance(together);
+          }
+        }
+      });
   if (blocks == 1) return;
 
   ReducePlan upper{.kept = {}, .reduced = {}, .outputs = plan.outputs, .count = blocks};
@@ -122,57 +123,57 @@ void reduce_columns(const ReduceTask& task, int lane) {
   const i64 groups = outer.count() * blocks;
   const Scratch partials(blocks > 1 ? groups * width * item : 0);
 
-  for_column_tiles(groups, width, std::min(plan.count, kTreeBlock), item,
-                   [&](i64 group, i64 first, i64 end) {
-    const i64 cols = end - first, block = group % blocks;
-    const AxisWalk place(outer, group / blocks);
-    const i64 result = place.offset(1) + first * out_step;
-    const Scratch lanes(kTreeLanes * cols * item);
-    const i64 held = reader.in_place() ? 0 : kTreeLanes;
-    const Scratch tile((held + 2) * cols * item + reader.buffer_bytes(cols));
-    char* const line = tile.data() + held * cols * item;  // one row of the result
-    char* const buffer = line + 2 * cols * item;
+  for_column_tiles(
+      groups, width, std::min(plan.count, kTreeBlock), item, [&](i64 group, i64 first, i64 end) {
+        const i64 cols = end - first, block = group % blocks;
+        const AxisWalk place(outer, group / blocks);
+        const i64 result = place.offset(1) + first * out_step;
+        const Scratch lanes(kTreeLanes * cols * item);
+        const i64 held = reader.in_place() ? 0 : kTreeLanes;
+        const Scratch tile((held + 2) * cols * item + reader.buffer_bytes(cols));
+        char* const line = tile.data() + held * cols * item;  // one row of the result
+        char* const buffer = line + 2 * cols * item;
 
-    const void* centre = nullptr;
-    if (task.centre != nullptr) {
-      const char* at = static_cast<const char*>(task.centre) + result * item;
-      centre = at;
-      if (out_step != 1) {
-        centre = line + cols * item;
-        move(cols, line + cols * item, 1, at, out_step);
-      }
-    }
-
-    const i64 begin = block * kTreeBlock, rows = std::min(kTreeBlock, plan.count - begin);
-    loops.start(rows, cols, lanes.data());
-    const char* base = static_cast<const char*>(task.in) + place.offset(0) * in_item;
-    AxisWalk walk(plan.reduced, begin);
-    for (i64 r = 0; r < rows;) {
-      i64 run = std::min(walk.run(), rows - r);
-      if (reader.in_place()) {
-        loops.add(r, run, cols, base + (walk.offset() + first) * in_item,
-                  plan.reduced.back().stride[0], centre, lanes.data());
-        walk.advance(run);
-      } else {
-        run = std::min(kTreeLanes, rows - r);
-        for (i64 q = 0; q < run; ++q, walk.advance(1)) {
-          const void* row = reader.read(base + walk.offset() * in_item, first, cols, buffer);
-          move(cols, tile.data() + q * cols * item, 1, row, 1);
+        const void* centre = nullptr;
+        if (task.centre != nullptr) {
+          const char* at = static_cast<const char*>(task.centre) + result * item;
+          centre = at;
+          if (out_step != 1) {
+            centre = line + cols * item;
+            move(cols, line + cols * item, 1, at, out_step);
+          }
         }
-        loops.add(r, run, cols, tile.data(), cols, centre, lanes.data());
-      }
-      r += run;
-    }
 
-    if (blocks > 1) {
-      loops.fold(rows, cols, lanes.data(), partials.data() + (group * width + first) * item);
-    } else if (out_step == 1) {
-      loops.fold(rows, cols, lanes.data(), static_cast<char*>(task.out) + result * item);
-    } else {
-      loops.fold(rows, cols, lanes.data(), line);
-      move(cols, static_cast<char*>(task.out) + result * item, out_step, line, 1);
-    }
-  });
+        const i64 begin = block * kTreeBlock, rows = std::min(kTreeBlock, plan.count - begin);
+        loops.start(rows, cols, lanes.data());
+        const char* base = static_cast<const char*>(task.in) + place.offset(0) * in_item;
+        AxisWalk walk(plan.reduced, begin);
+        for (i64 r = 0; r < rows;) {
+          i64 run = std::min(walk.run(), rows - r);
+          if (reader.in_place()) {
+            loops.add(r, run, cols, base + (walk.offset() + first) * in_item,
+                      plan.reduced.back().stride[0], centre, lanes.data());
+            walk.advance(run);
+          } else {
+            run = std::min(kTreeLanes, rows - r);
+            for (i64 q = 0; q < run; ++q, walk.advance(1)) {
+              const void* row = reader.read(base + walk.offset() * in_item, first, cols, buffer);
+              move(cols, tile.data() + q * cols * item, 1, row, 1);
+            }
+            loops.add(r, run, cols, tile.data(), cols, centre, lanes.data());
+          }
+          r += run;
+        }
+
+        if (blocks > 1) {
+          loops.fold(rows, cols, lanes.data(), partials.data() + (group * width + first) * item);
+        } else if (out_step == 1) {
+          loops.fold(rows, cols, lanes.data(), static_cast<char*>(task.out) + result * item);
+        } else {
+          loops.fold(rows, cols, lanes.data(), line);
+          move(cols, static_cast<char*>(task.out) + result * item, out_step, line, 1);
+        }
+      });
   if (blocks == 1) return;
 
   ReducePlan upper{.kept = {}, .reduced = {}, .outputs = plan.outputs, .count = blocks};

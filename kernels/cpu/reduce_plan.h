@@ -1,8 +1,8 @@
 // A reduction as loops, and the steps that all reductions are made of.
 // Owns: ReducePlan, the choice between rows and columns, reduce_values (the tree over any strides,
 // on several threads). The bits of a result depend on the number of reduced elements and on their
-// sequence alone: the reduced axes in the order of the operand's strides, the largest outside (equal
-// strides keep their order). Must not know: ops, finishing divisions.
+// sequence alone: the reduced axes in the order of the operand's strides, the largest outside
+// (equal strides keep their order). Must not know: ops, finishing divisions.
 #pragma once
 
 #include <ingot/kernels/cpu/parallel.h>
@@ -11,7 +11,8 @@
 
 namespace ingot {
 
-// One operand of sizes[kept and reduced]; the result is dense in the logical order of the kept axes.
+// One operand of sizes[kept and reduced]; the result is dense in the logical order of the kept
+// axes.
 struct ReducePlan {
   AxisList kept;     // operand 0: the input, operand 1: the result
   AxisList reduced;  // operand 0: the input
@@ -27,8 +28,8 @@ ReducePlan plan_reduction(const Meta& in, const Dims& axes, Sequence sequence);
 // runs along memory; -1 when rows are the better way.
 int lane_axis(const ReducePlan& plan);
 
-// The loops of a compute dtype (bool: as u8) at isa_level(), and at a given level: nullptr when that
-// was left out of the build.
+// The loops of a compute dtype (bool: as u8) at isa_level(), and at a given level: nullptr when
+// that was left out of the build.
 const ReduceLoops& reduce_loops(DType compute);
 const ReduceLoops* reduce_loops_of(IsaLevel level, DType compute);
 

@@ -1,7 +1,7 @@
+#include <cstdlib>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/reduce_scratch.h>
-
-#include <cstdlib>
 
 namespace ingot {
 namespace {

@@ -15,14 +15,14 @@ struct Tables {
 }  // namespace
 
 // In the order of DType; the 16-bit types compute in f32.
-#define INGOT_LEVEL(isa)                                                                        \
-  namespace isa {                                                                               \
-  extern const ReduceLoops kReduceF32, kReduceF64, kReduceI64, kReduceI32, kReduceU8;           \
-  extern const RowLoops kRowsF32, kRowsF64;                                                     \
-  }                                                                                             \
-  static constexpr Tables k_##isa{                                                              \
+#define INGOT_LEVEL(isa)                                                                         \
+  namespace isa {                                                                                \
+  extern const ReduceLoops kReduceF32, kReduceF64, kReduceI64, kReduceI32, kReduceU8;            \
+  extern const RowLoops kRowsF32, kRowsF64;                                                      \
+  }                                                                                              \
+  static constexpr Tables k_##isa{                                                               \
       {&isa::kReduceF32, &isa::kReduceF64, nullptr, nullptr, &isa::kReduceI64, &isa::kReduceI32, \
-       &isa::kReduceU8, &isa::kReduceU8},                                                       \
+       &isa::kReduceU8, &isa::kReduceU8},                                                        \
       {&isa::kRowsF32, &isa::kRowsF64}};
 #if defined(INGOT_HAVE_ISA_BASE)
 INGOT_LEVEL(isa_base)

@@ -1,6 +1,6 @@
 // Walks over strided axes, and strided rows read as contiguous ones.
-// Owns: LoopAxis and the merging of axes, AxisWalk (any position, run by run), RowReader (pieces of a
-// strided row in the compute dtype). Must not know: ops, threads.
+// Owns: LoopAxis and the merging of axes, AxisWalk (any position, run by run), RowReader (pieces of
+// a strided row in the compute dtype). Must not know: ops, threads.
 #pragma once
 
 #include <ingot/kernels/core/meta.h>
@@ -84,8 +84,7 @@ class RowReader {
 
   // Whether whole rows are read in place.
   bool in_place() const {
-    return cast_ == nullptr &&
-           (axes_.empty() || (axes_.size() == 1 && axes_[0].stride[0] == 1));
+    return cast_ == nullptr && (axes_.empty() || (axes_.size() == 1 && axes_[0].stride[0] == 1));
   }
   // What read() needs for pieces of at most n elements.
   i64 buffer_bytes(i64 n) const { return in_place() ? 0 : n * (item_ + compute_item_) + 64; }

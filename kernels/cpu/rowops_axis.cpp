@@ -6,7 +6,7 @@
 namespace ingot {
 namespace {
 
-void run_axis_row(const KernelArgs& args, RowLoops::AxisRow RowLoops::* formula) {
+void run_axis_row(const KernelArgs& args, RowLoops::AxisRow RowLoops::*formula) {
   const Meta& x = *args.in[0].meta;
   const DType compute = compute_type(x.dtype);
   const RowLoops::AxisRow row_function = row_loops(compute).*formula;

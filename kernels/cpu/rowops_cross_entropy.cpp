@@ -1,11 +1,11 @@
 // Cross entropy of logits [rows, classes] against class numbers, and its gradient.
+#include <cstring>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/reduce_scratch.h>
 #include <ingot/kernels/cpu/rowops.h>
 #include <ingot/kernels/cpu/rowops_rows.h>
 #include <ingot/kernels/ops/structured/composites.h>
-
-#include <cstring>
 
 namespace ingot {
 namespace {

@@ -28,17 +28,14 @@ struct RowFunctions {
     log_softmax_backward_row(n, in(dy), in(y), out(dx));
   }
   static void logsumexp(Int64 n, const void* x, void* y) { *out(y) = logsumexp_row(n, in(x)).v; }
-  static void sum(Int64 n, const void* x, void* y) {
-    *out(y) = sum_row(n, in(x)).v;
-  }
+  static void sum(Int64 n, const void* x, void* y) { *out(y) = sum_row(n, in(x)).v; }
   static void squares(Int64 n, const void* x, void* y) {
     *out(y) = squares_row(n, in(x), centre_row(n, in(x))).v;
   }
 
   static void layer_norm(Int64 n, const void* x, const void* weight, const void* bias, double eps,
                          void* y, void* mean, void* rstd) {
-    const RowMoments<T> m =
-        layer_norm_row(n, in(x), in(weight), in(bias), Num<T>(eps), out(y));
+    const RowMoments<T> m = layer_norm_row(n, in(x), in(weight), in(bias), Num<T>(eps), out(y));
     *out(mean) = m.mean.v;
     *out(rstd) = m.rstd.v;
   }
@@ -59,8 +56,7 @@ struct RowFunctions {
 
   static void cross_entropy(Int64 n, const void* x, Int64 target, const void* weight,
                             double smoothing, void* loss, void* logsumexp) {
-    const RowLoss<T> row =
-        cross_entropy_row(n, in(x), target, in(weight), Num<T>(smoothing));
+    const RowLoss<T> row = cross_entropy_row(n, in(x), target, in(weight), Num<T>(smoothing));
     *out(loss) = row.loss.v;
     *out(logsumexp) = row.logsumexp.v;
   }

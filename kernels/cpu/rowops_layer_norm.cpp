@@ -1,12 +1,12 @@
 // layer_norm over trailing axes and its gradients.
+#include <algorithm>
+#include <cstring>
+
 #include <ingot/kernels/cpu/reduce.h>
 #include <ingot/kernels/cpu/reduce_plan.h>
 #include <ingot/kernels/cpu/reduce_scratch.h>
 #include <ingot/kernels/cpu/rowops.h>
 #include <ingot/kernels/cpu/rowops_rows.h>
-
-#include <algorithm>
-#include <cstring>
 
 namespace ingot {
 namespace {
@@ -85,17 +85,17 @@ void cpu_layer_norm_backward_params(const KernelArgs& args) {
   const ReduceLoops::Kind& sum = reduce_loops(compute).kind[static_cast<int>(ReduceKind::sum)];
   const i64 blocks = std::max<i64>(1, (rows + kTreeBlock - 1) / kTreeBlock);
   const Scratch partials(blocks * width * item);
-  for_column_tiles(blocks, width, std::min(rows, kTreeBlock), item,
-                   [&](i64 block, i64 first, i64 end) {
-    const i64 cols = end - first, begin = block * kTreeBlock;
-    const i64 at = rows == 0 ? 0 : begin * width + first;  // no rows, no address
-    const Scratch lanes(kTreeLanes * cols * item);
-    const i64 block_rows = std::min(kTreeBlock, rows - begin);
-    sum.start(block_rows, cols, lanes.data());
-    formulas.weight_terms(0, block_rows, cols, dy.at(at), width,
-                          from.at(at), width, mean.at(begin), rstd.at(begin), lanes.data());
-    sum.fold(block_rows, cols, lanes.data(), partials.data() + (block * width + first) * item);
-  });
+  for_column_tiles(
+      blocks, width, std::min(rows, kTreeBlock), item, [&](i64 block, i64 first, i64 end) {
+        const i64 cols = end - first, begin = block * kTreeBlock;
+        const i64 at = rows == 0 ? 0 : begin * width + first;  // no rows, no address
+        const Scratch lanes(kTreeLanes * cols * item);
+        const i64 block_rows = std::min(kTreeBlock, rows - begin);
+        sum.start(block_rows, cols, lanes.data());
+        formulas.weight_terms(0, block_rows, cols, dy.at(at), width, from.at(at), width,
+                              mean.at(begin), rstd.at(begin), lanes.data());
+        sum.fold(block_rows, cols, lanes.data(), partials.data() + (block * width + first) * item);
+      });
   const Meta upper = dense_meta(compute, {blocks, width});
   sum_over({partials.data(), &upper}, {0}, args.out[0]);
 }

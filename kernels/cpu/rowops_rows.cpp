@@ -1,11 +1,11 @@
+#include <algorithm>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/data_copy.h>
 #include <ingot/kernels/cpu/parallel.h>
 #include <ingot/kernels/cpu/reduce_plan.h>
 #include <ingot/kernels/cpu/reduce_scratch.h>
 #include <ingot/kernels/cpu/rowops_rows.h>
-
-#include <algorithm>
 
 namespace ingot {
 namespace {
@@ -19,8 +19,7 @@ i64 panel_width(i64 length) {
 }
 
 CopyLoops::Cast cast_of(DType from, DType to) {
-  return from == to ? nullptr
-                    : loops().copy->cast[static_cast<int>(from)][static_cast<int>(to)];
+  return from == to ? nullptr : loops().copy->cast[static_cast<int>(from)][static_cast<int>(to)];
 }
 
 i64 row_grain(i64 length) { return kReduceGrain / 4 / (length + kTreeLanes) + 1; }
@@ -162,8 +161,8 @@ void RowJob::run_panels(const AxisList& kept, RowFn f, void* context) const {
         cast(n * rows, raw, result);
         result = raw;
       }
-      loops().copy->transpose[item_log2(item_size(out.storage))](
-          rows, n, address(n_in), out.axes[0].stride[0], result, n);
+      loops().copy->transpose[item_log2(item_size(out.storage))](rows, n, address(n_in),
+                                                                 out.axes[0].stride[0], result, n);
     }
   });
 }

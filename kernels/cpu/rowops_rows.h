@@ -3,12 +3,11 @@
 // Owns: RowJob, the look-up of row formulas. Must not know: the formulas, ops.
 #pragma once
 
-#include <ingot/kernels/cpu/reduce_scratch.h>
+#include <optional>
 
+#include <ingot/kernels/cpu/reduce_scratch.h>
 #include <ingot/kernels/cpu/reduce_walk.h>
 #include <ingot/kernels/cpu/rowops_loops.h>
-
-#include <optional>
 
 namespace ingot {
 
@@ -17,8 +16,8 @@ namespace ingot {
 const RowLoops& row_loops(DType compute);
 const RowLoops* row_loops_of(IsaLevel level, DType compute);
 
-// Operands of the same sizes, with rows along the axes [first, first + n_axes). Rows are numbered in
-// the logical order of the other axes.
+// Operands of the same sizes, with rows along the axes [first, first + n_axes). Rows are numbered
+// in the logical order of the other axes.
 class RowJob {
  public:
   RowJob(const Dims& sizes, int first, int n_axes, DType compute);
@@ -76,9 +75,7 @@ class DenseOperand {
  public:
   DenseOperand(const BufferView& view, DType compute);
   const void* data() const { return data_; }
-  const char* at(i64 element) const {
-    return static_cast<const char*>(data_) + element * item_;
-  }
+  const char* at(i64 element) const { return static_cast<const char*>(data_) + element * item_; }
 
  private:
   std::optional<Scratch> owned_;

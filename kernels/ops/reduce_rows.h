@@ -1,7 +1,8 @@
 #pragma once
-// ROWS: reductions, and the one order in which every reduction of the project is computed. Owns: the
-// rows (identity, combine, finish), the tree, its forms over a row and over columns. Must not know:
-// strides, threads, dtypes of storage. Freestanding: this text is also part of generated source.
+// ROWS: reductions, and the one order in which every reduction of the project is computed. Owns:
+// the rows (identity, combine, finish), the tree, its forms over a row and over columns. Must not
+// know: strides, threads, dtypes of storage. Freestanding: this text is also part of generated
+// source.
 //
 // The tree of a sequence of n elements depends on n alone, never on layout, threads, level or
 // fusion. Element i of a block of 4096 goes to lane i % 16, in order; the lanes are folded 8-4-2-1
@@ -24,8 +25,8 @@ namespace rows {
 inline constexpr int kReduceLanes = 16;
 inline constexpr Int64 kReduceBlock = 4096;
 
-// repeatable: an element may be combined twice, and in any order, without a change of bits; such rows
-// are computed in another order than the tree's, which is faster.
+// repeatable: an element may be combined twice, and in any order, without a change of bits; such
+// rows are computed in another order than the tree's, which is faster.
 struct SumRow {
   static constexpr bool repeatable = false;
   template <class T>
@@ -142,7 +143,9 @@ struct Products {
 };
 
 template <class Load>
-inline constexpr bool is_direct = requires { Load::direct; };
+inline constexpr bool is_direct = requires {
+  Load::direct;
+};
 
 template <class Load>
 const Load& some_load();
@@ -152,7 +155,9 @@ using LoadValue = typename decltype(some_load<Load>()(0))::Value;
 // A load that is not direct may bring its own loop, fill(begin, n, piece), as good as load(i) for
 // each element.
 template <class Load>
-inline constexpr bool has_fill = requires { &Load::fill; };
+inline constexpr bool has_fill = requires {
+  &Load::fill;
+};
 
 template <class Load>
 struct ShiftedDirect {
@@ -184,8 +189,8 @@ INGOT_INLINE auto shifted(Load load, Int64 by) {
   }
 }
 
-// Elements [0, n) of a block onto the lanes; n is a multiple of kReduceLanes, or the block ends with
-// it. The compilers keep the lanes in vector registers.
+// Elements [0, n) of a block onto the lanes; n is a multiple of kReduceLanes, or the block ends
+// with it. The compilers keep the lanes in vector registers.
 template <class R, class T, class Load>
 INGOT_INLINE void onto_lanes(T (&lanes)[kReduceLanes], Int64 n, const Load& load) {
   Int64 i = 0;
@@ -348,8 +353,8 @@ INGOT_INLINE void reduce_short_rows(Int64 rows, Int64 n, const T* x, Int64 strid
 }
 
 // Columns. One block of at most kReduceBlock rows is start_columns, add_rows for its rows in order,
-// fold_columns; lane l of column j is lanes[l * cols + j]. The results of the blocks of a column are
-// reduced like those of a row. A block of fewer than kReduceLanes rows uses that many lanes.
+// fold_columns; lane l of column j is lanes[l * cols + j]. The results of the blocks of a column
+// are reduced like those of a row. A block of fewer than kReduceLanes rows uses that many lanes.
 INGOT_INLINE Int64 lanes_of_block(Int64 rows) {
   return rows < 1 ? 1 : rows < kReduceLanes ? rows : kReduceLanes;
 }
@@ -398,8 +403,8 @@ INGOT_INLINE void add_dense_rows(Int64 first, Int64 rows, Int64 cols, T* lanes, 
     const T* at = x + r * cols;
     INGOT_LOOP_INDEPENDENT
     for (Int64 k = 0; k < wide; ++k) {
-      const Num<T> two = R::combine(R::combine(Num<T>(lanes[k]), Num<T>(at[k])),
-                                    Num<T>(at[k + wide]));
+      const Num<T> two =
+          R::combine(R::combine(Num<T>(lanes[k]), Num<T>(at[k])), Num<T>(at[k + wide]));
       lanes[k] = R::combine(R::combine(two, Num<T>(at[k + 2 * wide])), Num<T>(at[k + 3 * wide])).v;
     }
   }

@@ -33,9 +33,10 @@ INGOT_INLINE ShortRow<T> padded(Int64 n, const T* x) {
   return row;
 }
 
-// The same for an f of many instructions, of which a scalar tail would take longer than all the rest
-// of a short row: the last n % 16 elements are computed in a whole vector, with elements before
-// them, or padded. All operands are read before the result is written: it may be one of them.
+// The same for an f of many instructions, of which a scalar tail would take longer than all the
+// rest of a short row: the last n % 16 elements are computed in a whole vector, with elements
+// before them, or padded. All operands are read before the result is written: it may be one of
+// them.
 template <class T, class F, class... In>
 INGOT_INLINE void map_row_in_vectors(Int64 n, T* y, F f, const In*... in) {
   const Int64 rest = n % kMapWidth;
@@ -63,7 +64,8 @@ struct CentredExp {
   INGOT_HD Num<T> operator()(Int64 i) const { return value(Num<T>(x[i])); }
   INGOT_HD void fill(Int64 begin, Int64 n, T* piece) const {
     const CentredExp self = *this;
-    map_row_in_vectors(n, piece, [=](Num<T> v) { return self.value(v); }, x + begin);
+    map_row_in_vectors(
+        n, piece, [=](Num<T> v) { return self.value(v); }, x + begin);
   }
 };
 
@@ -81,7 +83,8 @@ template <class T>
 INGOT_INLINE void softmax_row(Int64 n, const T* x, T* y) {
   CentredExp<T>{x, max_row(n, x)}.fill(0, n, y);
   const Num<T> total = sum_row(n, y);
-  map_row(n, y, [=](Num<T> e) { return e / total; }, y);
+  map_row(
+      n, y, [=](Num<T> e) { return e / total; }, y);
 }
 
 // (x - max) - log(sum(exp(x - max)))
@@ -89,21 +92,24 @@ template <class T>
 INGOT_INLINE void log_softmax_row(Int64 n, const T* x, T* y) {
   const Num<T> m = max_row(n, x);
   const Num<T> log_total = log(reduce_row<SumRow>(n, CentredExp<T>{x, m}));
-  map_row(n, y, [=](Num<T> v) { return (v - m) - log_total; }, x);
+  map_row(
+      n, y, [=](Num<T> v) { return (v - m) - log_total; }, x);
 }
 
 // y * (dy - sum(dy * y))
 template <class T>
 INGOT_INLINE void softmax_backward_row(Int64 n, const T* dy, const T* y, T* dx) {
   const Num<T> total = reduce_row<SumRow>(n, Products<T>{dy, y});
-  map_row(n, dx, [=](Num<T> g, Num<T> p) { return p * (g - total); }, dy, y);
+  map_row(
+      n, dx, [=](Num<T> g, Num<T> p) { return p * (g - total); }, dy, y);
 }
 
 // dy - exp(y) * sum(dy)
 template <class T>
 INGOT_INLINE void log_softmax_backward_row(Int64 n, const T* dy, const T* y, T* dx) {
   const Num<T> total = sum_row(n, dy);
-  map_row_in_vectors(n, dx, [=](Num<T> g, Num<T> l) { return g - exp(l) * total; }, dy, y);
+  map_row_in_vectors(
+      n, dx, [=](Num<T> g, Num<T> l) { return g - exp(l) * total; }, dy, y);
 }
 
 template <class T>
@@ -164,13 +170,17 @@ INGOT_INLINE RowMoments<T> layer_norm_row(Int64 n, const T* x, const T* weight, 
   using N = Num<T>;
   const RowMoments<T> m = row_moments(n, x, eps);
   if (weight && bias) {
-    map_row(n, y, [=](N v, N w, N b) { return m.normal(v) * w + b; }, x, weight, bias);
+    map_row(
+        n, y, [=](N v, N w, N b) { return m.normal(v) * w + b; }, x, weight, bias);
   } else if (weight) {
-    map_row(n, y, [=](N v, N w) { return m.normal(v) * w; }, x, weight);
+    map_row(
+        n, y, [=](N v, N w) { return m.normal(v) * w; }, x, weight);
   } else if (bias) {
-    map_row(n, y, [=](N v, N b) { return m.normal(v) + b; }, x, bias);
+    map_row(
+        n, y, [=](N v, N b) { return m.normal(v) + b; }, x, bias);
   } else {
-    map_row(n, y, [=](N v) { return m.normal(v); }, x);
+    map_row(
+        n, y, [=](N v) { return m.normal(v); }, x);
   }
   return m;
 }
@@ -188,11 +198,13 @@ INGOT_INLINE void layer_norm_backward_row(Int64 n, const T* dy, const T* x, cons
     const Products<T> g{dy, weight};
     mean_g = reduce_row<SumRow>(n, g) / count;
     mean_gh = reduce_row<SumRow>(n, [=](Int64 i) { return g(i) * m.normal(N(x[i])); }) / count;
-    map_row(n, dx, [=](N d, N w, N v) { return value(d * w, v); }, dy, weight, x);
+    map_row(
+        n, dx, [=](N d, N w, N v) { return value(d * w, v); }, dy, weight, x);
   } else {
     mean_g = sum_row(n, dy) / count;
     mean_gh = reduce_row<SumRow>(n, [=](Int64 i) { return N(dy[i]) * m.normal(N(x[i])); }) / count;
-    map_row(n, dx, [=](N d, N v) { return value(d, v); }, dy, x);
+    map_row(
+        n, dx, [=](N d, N v) { return value(d, v); }, dy, x);
   }
 }
 
@@ -243,11 +255,14 @@ INGOT_INLINE void cross_entropy_backward_row(Int64 n, const T* x, Int64 target, 
   const auto p = [=](N v) { return scale * exp(v - logsumexp); };
   const N at_target = g * (p(N(x[target])) - (share + hit));
   if (smoothing.v == 0) {
-    map_row_in_vectors(n, dx, [=](N v) { return g * p(v); }, x);
+    map_row_in_vectors(
+        n, dx, [=](N v) { return g * p(v); }, x);
   } else if (weight) {
-    map_row_in_vectors(n, dx, [=](N v, N w) { return g * (p(v) - each * w); }, x, weight);
+    map_row_in_vectors(
+        n, dx, [=](N v, N w) { return g * (p(v) - each * w); }, x, weight);
   } else {
-    map_row_in_vectors(n, dx, [=](N v) { return g * (p(v) - each); }, x);
+    map_row_in_vectors(
+        n, dx, [=](N v) { return g * (p(v) - each); }, x);
   }
   dx[target] = at_target.v;
 }

@@ -38,9 +38,9 @@ T tree_sum(const std::vector<T>& x) {
   if (x.size() > 4096) {
     std::vector<T> blocks;
     for (std::size_t b = 0; b < x.size(); b += 4096) {
-      blocks.push_back(tree_sum(std::vector<T>(
-          x.begin() + static_cast<std::ptrdiff_t>(b),
-          x.begin() + static_cast<std::ptrdiff_t>(std::min(b + 4096, x.size())))));
+      blocks.push_back(tree_sum(
+          std::vector<T>(x.begin() + static_cast<std::ptrdiff_t>(b),
+                         x.begin() + static_cast<std::ptrdiff_t>(std::min(b + 4096, x.size())))));
     }
     return tree_sum(blocks);
   }
@@ -79,9 +79,7 @@ void check_tree(DType dtype) {
           ASSERT_TRUE(b.same_bits(j, &expected)) << n << " x " << cols << " rows";
           ASSERT_TRUE(c.same_bits(j, &expected)) << n << " x " << cols << " with gaps";
           // The templates that generated code calls.
-          const auto load = [&](i64 i) {
-            return Num<T>(column[static_cast<std::size_t>(i)]);
-          };
+          const auto load = [&](i64 i) { return Num<T>(column[static_cast<std::size_t>(i)]); };
           const T staged = rows::reduce_row<rows::SumRow>(n, load).v;
           const T direct = rows::reduce_row<rows::SumRow>(n, rows::Elements<T>{column.data()}).v;
           ASSERT_TRUE(a.same_bits(j, &staged) && a.same_bits(j, &direct));
@@ -128,10 +126,9 @@ TEST(ReduceOrder, EverythingButProductsIsThreadInvariant) {
       for (int threads : {1, 2, 3}) {
         set_num_threads(threads);
         std::vector<std::vector<double>> results;
-        for (Results r :
-             {reduce<structured::Sum>(in, axes), reduce<structured::Mean>(in, axes),
-              reduce<structured::Var>(in, axes), reduce<structured::Amax>(in, axes),
-              reduce<structured::Argmin>(in, axes)}) {
+        for (Results r : {reduce<structured::Sum>(in, axes), reduce<structured::Mean>(in, axes),
+                          reduce<structured::Var>(in, axes), reduce<structured::Amax>(in, axes),
+                          reduce<structured::Argmin>(in, axes)}) {
           results.push_back(values_of(r[0]));
         }
         if (threads == 1) first = results;

@@ -125,8 +125,8 @@ void check_all(Buffer& in, const Dims& axes) {
       const auto magnitude = [](long double v) { return std::fabs(static_cast<double>(v)); };
       const DType t = in.dtype();
       ASSERT_TRUE(close(t, sum.real(o), r.sum, bound + magnitude(r.sum) * last));
-      ASSERT_TRUE(close(t, prod.real(o), r.product,
-                        magnitude(r.product) * (in_sum * n + last) + 1e-7));
+      ASSERT_TRUE(
+          close(t, prod.real(o), r.product, magnitude(r.product) * (in_sum * n + last) + 1e-7));
       if (n == 0) {
         ASSERT_TRUE(std::isnan(mean->real(o)));
         ASSERT_TRUE(std::isnan(var->real(o)));
@@ -171,7 +171,7 @@ TEST(Reduce, SmallShapesEveryDTypeAxesAndLayout) {
 // Sizes around the lanes, the blocks and the column tiles.
 TEST(Reduce, LongAxes) {
   Rng rng(12);
-  const Dims shapes[] = {{5, 4097}, {4097, 5},    {70, 1030},   {1030, 70}, {3, 4100, 3},
+  const Dims shapes[] = {{5, 4097},   {4097, 5}, {70, 1030},   {1030, 70}, {3, 4100, 3},
                          {2, 65, 80}, {8200, 2}, {33, 2, 200}, {20000},    {16, 16, 16, 16}};
   for (const Dims& sizes : shapes) {
     for (int layout = 0; layout < 3; ++layout) {
@@ -209,7 +209,8 @@ TEST(Reduce, NaNIsTheExtremeAndTheFirstOneCounts) {
 
 TEST(Reduce, FirstOfEqualExtremesAndZeros) {
   Buffer x = buffer_of({2, 5}, {3, 7, 7, -1, -1, 0, -0.0, 0, -0.0, 0});
-  Results largest = reduce<structured::MaxDim>(x, {1}), smallest = reduce<structured::MinDim>(x, {1});
+  Results largest = reduce<structured::MaxDim>(x, {1}),
+          smallest = reduce<structured::MinDim>(x, {1});
   EXPECT_EQ(values_of(largest[1]), (Values{1, 0}));
   EXPECT_EQ(values_of(smallest[1]), (Values{3, 0}));
   Buffer zeros = buffer_of({1, 2}, {-0.0, -0.0});

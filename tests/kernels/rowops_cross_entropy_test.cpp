@@ -37,12 +37,12 @@ struct Loss {
   }
   std::vector<Buffer> forward(Buffer& x, Buffer& target, Buffer* weight) const {
     return run_op(structured_op<structured::CrossEntropy>, cpu_cross_entropy, {&x, &target, weight},
-               attrs());
+                  attrs());
   }
   Buffer backward(Buffer& dy, Buffer& x, Buffer& target, Buffer* weight,
                   std::vector<Buffer>& y) const {
     return run_op(structured_op<structured::CrossEntropyBackward>, cpu_cross_entropy_backward,
-               {&dy, &x, &target, weight, &y[1], &y[2]}, attrs())[0];
+                  {&dy, &x, &target, weight, &y[1], &y[2]}, attrs())[0];
   }
 };
 
@@ -58,7 +58,8 @@ TEST(CrossEntropy, ValuesAndGradient) {
     w.fill_random(rng, 0.5, 2);
     Buffer* weight = draw(rng, 0, 1) == 0 ? &w : nullptr;
     for (i64 r = 0; r < rows; ++r) {
-      target.set_raw(r, r > 0 && draw(rng, 0, 4) == 0 ? loss.ignore : draw(rng, n > 1 ? 1 : 0, n - 1));
+      target.set_raw(r,
+                     r > 0 && draw(rng, 0, 4) == 0 ? loss.ignore : draw(rng, n > 1 ? 1 : 0, n - 1));
     }
     SCOPED_TRACE(std::string(name(dtype)) + to_string({rows, n}) + " reduction " +
                  std::to_string(static_cast<int>(loss.reduction)) + " smoothing " +
@@ -160,8 +161,8 @@ TEST(CrossEntropy, BadTargetsAreIndexErrorsBeforeAnyWrite) {
     const BufferView out[] = {loss.view(), lse.view(), total.view()};
     const Attrs attrs = Loss{}.attrs();
     const Values before = values_of(lse);
-    EXPECT_THROW(cpu_cross_entropy({structured_op<structured::CrossEntropy>, in, 3, out, 3, attrs,
-                                    Ticket{}}),
+    EXPECT_THROW(cpu_cross_entropy(
+                     {structured_op<structured::CrossEntropy>, in, 3, out, 3, attrs, Ticket{}}),
                  IndexError);
     EXPECT_EQ(values_of(lse), before);
   }

@@ -24,8 +24,8 @@ std::vector<Buffer> layer_norm(Buffer& x, Buffer* weight, Buffer* bias, i64 trai
 
 TEST(LayerNorm, ValuesAndGradients) {
   Rng rng(25);
-  const Dims shapes[] = {{3, 5},  {7},         {4, 3, 6},    {2, 3, 4, 5}, {130, 17},
-                         {9, 1},  {5000, 3},   {4200, 70},   {6, 5000},    {0, 4}};
+  const Dims shapes[] = {{3, 5}, {7},       {4, 3, 6},  {2, 3, 4, 5}, {130, 17},
+                         {9, 1}, {5000, 3}, {4200, 70}, {6, 5000},    {0, 4}};
   for (int round = 0; round < 80; ++round) {
     const Dims sizes = shapes[draw(rng, 0, 9)];
     const int trailing = static_cast<int>(draw(rng, 1, std::min(2, sizes.size())));
@@ -53,7 +53,7 @@ TEST(LayerNorm, ValuesAndGradients) {
     Attrs attrs;
     attrs.c = trailing;
     dx = run_op(structured_op<structured::LayerNormBackward>, cpu_layer_norm_backward,
-             {&dy, &x, &y[1], &y[2], weight}, attrs);
+                {&dy, &x, &y[1], &y[2], weight}, attrs);
     for (i64 r = 0; r < rows; ++r) {
       long double mean = 0, var = 0, g_sum = 0, gh_sum = 0;
       if (n == 0) continue;
@@ -62,7 +62,8 @@ TEST(LayerNorm, ValuesAndGradients) {
       for (i64 j = 0; j < n; ++j) var += (x.real(r * n + j) - mean) * (x.real(r * n + j) - mean);
       const long double rstd = 1 / std::sqrt(var / n + 1e-5L);
       ASSERT_NEAR(y[1].real(r), static_cast<double>(mean), 100 * in_f32);
-      ASSERT_NEAR(y[2].real(r), static_cast<double>(rstd), 400 * in_f32 * static_cast<double>(rstd));
+      ASSERT_NEAR(y[2].real(r), static_cast<double>(rstd),
+                  400 * in_f32 * static_cast<double>(rstd));
       const auto h = [&](i64 j) { return (x.real(r * n + j) - mean) * rstd; };
       for (i64 j = 0; j < n; ++j) {
         const long double e = h(j) * w_at(j) + (bias ? b.real(j) : 0);
@@ -75,15 +76,14 @@ TEST(LayerNorm, ValuesAndGradients) {
         db[static_cast<std::size_t>(j)] += dy.real(r * n + j);
       }
       for (i64 j = 0; j < n; ++j) {
-        const long double e =
-            rstd * (dy.real(r * n + j) * w_at(j) - g_sum / n - h(j) * gh_sum / n);
+        const long double e = rstd * (dy.real(r * n + j) * w_at(j) - g_sum / n - h(j) * gh_sum / n);
         ASSERT_NEAR(dx[0].real(r * n + j), static_cast<double>(e),
                     (1000 * in_f32 + 4 * eps) * (1 + static_cast<double>(rstd)));
       }
     }
     std::vector<Buffer> params =
         run_op(structured_op<structured::LayerNormBackwardParams>, cpu_layer_norm_backward_params,
-            {&dy, &x, &y[1], &y[2]}, attrs);
+               {&dy, &x, &y[1], &y[2]}, attrs);
     for (i64 j = 0; j < n; ++j) {
       const double scale = static_cast<double>(rows) + 1;
       const auto at = static_cast<std::size_t>(j);

@@ -94,8 +94,8 @@ void check_axis_rows(Buffer& x, Buffer& dy, int axis) {
   const auto x_row = [&](std::size_t r) { return row_of(x, rows[r]); };
 
   Buffer y = softmax(x, axis);
-  expect_rows_near(y, rows, [&](std::size_t r) { return softmax_of(x_row(r)); }, 1e-7,
-                   eps + 40 * in_f32);
+  expect_rows_near(
+      y, rows, [&](std::size_t r) { return softmax_of(x_row(r)); }, 1e-7, eps + 40 * in_f32);
   Buffer log_y = log_softmax(x, axis);
   expect_rows_near(
       log_y, rows,
@@ -116,8 +116,8 @@ void check_axis_rows(Buffer& x, Buffer& dy, int axis) {
   const auto dot = [](const Row& a, const Row& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0L);
   };
-  Buffer dx = run_op(structured_op<structured::SoftmaxBackward>, cpu_softmax_backward, {&dy, &y},
-                  attrs)[0];
+  Buffer dx =
+      run_op(structured_op<structured::SoftmaxBackward>, cpu_softmax_backward, {&dy, &y}, attrs)[0];
   expect_rows_near(
       dx, rows,
       [&](std::size_t r) {
@@ -129,7 +129,7 @@ void check_axis_rows(Buffer& x, Buffer& dy, int axis) {
       },
       200 * in_f32, eps + 8 * in_f32);
   Buffer log_dx = run_op(structured_op<structured::LogSoftmaxBackward>, cpu_log_softmax_backward,
-                      {&dy, &log_y}, attrs)[0];
+                         {&dy, &log_y}, attrs)[0];
   expect_rows_near(
       log_dx, rows,
       [&](std::size_t r) {
@@ -170,7 +170,8 @@ TEST(RowOps, LayoutAndThreadsDoNotChangeBits) {
   Rng rng(22);
   for (i64 n : {1, 3, 16, 100, 1000, 5000}) {
     const i64 m = 37;
-    Buffer rows(DType::f32, {m, n}), columns(DType::f32, {n, m}), gaps(DType::f32, {m, n}, {3 * n, 2});
+    Buffer rows(DType::f32, {m, n}), columns(DType::f32, {n, m}),
+        gaps(DType::f32, {m, n}, {3 * n, 2});
     rows.fill_random(rng, -10, 10);
     for (i64 i = 0; i < m * n; ++i) {
       columns.set_raw(i % n * m + i / n, rows.raw<float>(i));
