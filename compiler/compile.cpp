@@ -27,18 +27,20 @@ Signature& scratch_signature() {
 CallScope::CallScope(Entry& entry) : entry_(entry), outermost_(t_interceptor == nullptr) {}
 
 void CallScope::start(const Signature& signature) {
-  started_ = clock_ns();
-  frame_ = new (frame_memory_) Frame(entry_, entry_.trie_for(signature));
+  bool timed = entry_.count_call();
+  if (timed) started_ = clock_ns();
+  frame_ = new (frame_memory_) Frame(entry_, entry_.trie_for(signature), timed);
 }
 
 void CallScope::finish() {
   if (frame_ == nullptr) return;
   frame_->finish();
   if (frame_->hit()) {
-    entry_.count_hit(static_cast<double>(frame_->replay_ns()),
-                     static_cast<double>(clock_ns() - started_) / 1000);
-  } else {
-    entry_.count_other_call();
+    entry_.count_hit();
+    if (started_ != 0) {
+      entry_.add_times(static_cast<double>(frame_->replay_ns()),
+                       static_cast<double>(clock_ns() - started_) / 1000);
+    }
   }
   std::exchange(frame_, nullptr)->~Frame();
 }
@@ -46,7 +48,6 @@ void CallScope::finish() {
 CallScope::~CallScope() {
   if (frame_ == nullptr) return;
   frame_->abort();
-  entry_.count_other_call();
   frame_->~Frame();
 }
 

@@ -45,7 +45,7 @@ class CallScope {
   alignas(8) unsigned char frame_memory_[192];
   Entry& entry_;
   Frame* frame_ = nullptr;
-  std::uint64_t started_ = 0;
+  std::uint64_t started_ = 0;  // 0: this call is not timed
   bool outermost_;
 };
 

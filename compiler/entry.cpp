@@ -123,17 +123,18 @@ std::unique_ptr<Plan> Entry::build_plan(Segment segment) {
   return plan;
 }
 
-void Entry::count_hit(double replay_ns, double total_us) {
-  std::lock_guard lock(mutex_);
-  ++figures_.calls;
-  ++figures_.hits;
-  replay_ns_.add(replay_ns);
-  compiled_us_.add(total_us);
+bool Entry::count_call() {
+  constexpr i64 kAllOfTheFirst = 256, kThenOneIn = 16;
+  i64 n = calls_.fetch_add(1, std::memory_order_relaxed);
+  return n < kAllOfTheFirst || n % kThenOneIn == 0;
 }
 
-void Entry::count_other_call() {
+void Entry::count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
+
+void Entry::add_times(double replay_ns, double total_us) {
   std::lock_guard lock(mutex_);
-  ++figures_.calls;
+  replay_ns_.add(replay_ns);
+  compiled_us_.add(total_us);
 }
 
 void Entry::count_miss(const std::string& reason, Loc where, bool at_limit) {
@@ -169,6 +170,8 @@ void Entry::reset() {
   std::lock_guard lock(mutex_);
   table_.store(nullptr, std::memory_order_release);
   variants_.store(0);
+  calls_.store(0);
+  hits_.store(0);
   figures_ = {};
   figures_.name = options_.name;
   replay_ns_ = compiled_us_ = eager_us_ = {};
@@ -179,6 +182,8 @@ void Entry::reset() {
 Ledger Entry::ledger() const {
   std::lock_guard lock(mutex_);
   Ledger l = figures_;
+  l.calls = calls_.load();
+  l.hits = hits_.load();
   l.replay_ns = replay_ns_.spread();
   l.compiled_us = compiled_us_.spread();
   l.eager_us = eager_us_.spread();

@@ -43,8 +43,11 @@ class Entry {
   void publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain);
   std::unique_ptr<Plan> build_plan(Segment segment);
 
-  void count_other_call();
-  void count_hit(double replay_ns, double total_us);
+  // Counts a call; true when its times are to be taken. A clock costs as much as a small op, so
+  // of many calls only some are timed.
+  bool count_call();
+  void count_hit();
+  void add_times(double replay_ns, double total_us);
   // Throws when the limit was reached and the policy is to refuse.
   void count_miss(const std::string& reason, Loc where, bool at_limit);
   void count_cut(const std::string& what, Loc where);
@@ -65,7 +68,7 @@ class Entry {
   using Table = std::vector<std::pair<Signature, std::shared_ptr<Trie>>>;
   std::vector<std::unique_ptr<const Table>> tables_;
   std::atomic<const Table*> table_{nullptr};
-  std::atomic<i64> variants_{0};
+  std::atomic<i64> variants_{0}, calls_{0}, hits_{0};
   Ledger figures_;  // the counters and events; spreads are in the samples
   Samples replay_ns_, compiled_us_, eager_us_;
   std::vector<std::string> texts_, sources_;

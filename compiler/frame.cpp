@@ -57,12 +57,13 @@ void Frame::Tables::clear() {
   n_attrs = 0;
 }
 
-Frame::Frame(Entry& entry, std::shared_ptr<Trie> trie)
+Frame::Frame(Entry& entry, std::shared_ptr<Trie> trie, bool timed)
     : entry_(entry),
       trie_(std::move(trie)),
       epoch_(next_epoch()),
       cursor_(trie_->root()),
-      mark_(clock_ns()),
+      timed_(timed),
+      mark_(timed ? clock_ns() : 0),
       t_(thread_tables()) {
   if (cursor_->first_child.load(std::memory_order_acquire) != nullptr) {
     state_ = State::replay;

@@ -25,7 +25,7 @@ class Frame final : public Interceptor {
     eager,   // ops run eagerly and nothing is kept
   };
 
-  Frame(Entry& entry, std::shared_ptr<Trie> trie);
+  Frame(Entry& entry, std::shared_ptr<Trie> trie, bool timed);
   ~Frame();
   Frame(const Frame&) = delete;
 
@@ -110,6 +110,7 @@ class Frame final : public Interceptor {
   std::vector<std::unique_ptr<TrieNode>> private_;
   int segment_buffers_ = 0;      // buffers that existed when the current segment began
   bool recorded_ = false;        // this call left the trie's known paths
+  const bool timed_;
   std::uint64_t mark_;           // clock_ns() when the function, or its current part, began to run
   std::uint64_t replay_ns_ = 0;  // of matching, up to now
   Tables& t_;

@@ -12,7 +12,7 @@
 namespace ingot::compiler {
 
 void Frame::commit(const TrieNode& stop) {
-  replay_ns_ += clock_ns() - mark_;
+  if (timed_) replay_ns_ += clock_ns() - mark_;
   try {
     for (int b : stop.plan.buffers) {
       BufferRef& buffer = t_.buffers[static_cast<std::size_t>(b)];
@@ -37,7 +37,7 @@ void Frame::commit(const TrieNode& stop) {
   }
   t_.matched.clear();
   t_.n_attrs = 0;
-  mark_ = clock_ns();
+  if (timed_) mark_ = clock_ns();
 }
 
 void Frame::bind(const SegmentPlan& plan) {

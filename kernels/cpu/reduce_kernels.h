@@ -3,7 +3,7 @@
 #pragma once
 
 #include <ingot/kernels/cpu/reduce_loops.h>
-#include <ingot/kernels/ops/reduce_rows.h>
+#include <ingot/kernels/ops/reduce_columns.h>
 
 namespace ingot {
 inline namespace INGOT_ISA {

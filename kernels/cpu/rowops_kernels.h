@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ingot/kernels/cpu/rowops_loops.h>
+#include <ingot/kernels/ops/reduce_columns.h>
 #include <ingot/kernels/ops/row_formulas.h>
 
 namespace ingot {

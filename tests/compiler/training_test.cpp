@@ -43,8 +43,8 @@ void expect_whole_step(Make make_optimizer, int calls = 7) {
     return w;
   };
   Ledger ledger = same_as_eager(make, calls);
-  // An optimiser makes its state in the first step, so the second call records again.
-  EXPECT_EQ(ledger.hits, calls - 2) << ledger.table();
+  // An optimiser that makes its state in the first step has the second call record again.
+  EXPECT_GE(ledger.hits, calls - 2) << ledger.table();
   EXPECT_LE(ledger.variants, 2);
 }
 
