@@ -15,11 +15,12 @@ std::string to_string(const Dims& dims) {
 }
 
 Dims contiguous_strides(const Dims& sizes) {
+  // Unsigned, since the sizes of a tensor that will be refused may overflow here.
   Dims strides = sizes;
-  i64 step = 1;
+  std::uint64_t step = 1;
   for (int i = sizes.size() - 1; i >= 0; --i) {
-    strides[i] = step;
-    step *= sizes[i] > 1 ? sizes[i] : 1;
+    strides[i] = static_cast<i64>(step);
+    step *= sizes[i] > 1 ? static_cast<std::uint64_t>(sizes[i]) : 1;
   }
   return strides;
 }

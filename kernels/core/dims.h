@@ -65,9 +65,9 @@ class Dims {
 
   // The product of all entries; 1 for none.
   constexpr i64 product() const {
-    i64 p = 1;
-    for (i64 d : *this) p *= d;
-    return p;
+    std::uint64_t p = 1;  // wraps: callers that allocate check for overflow
+    for (i64 d : *this) p *= static_cast<std::uint64_t>(d);
+    return static_cast<i64>(p);
   }
   constexpr bool operator==(const Dims& o) const {
     if (size_ != o.size_) return false;
