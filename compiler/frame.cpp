@@ -69,6 +69,9 @@ Frame::Frame(Entry& entry, std::shared_ptr<Trie> trie, bool timed)
     state_ = State::replay;
   } else {
     state_ = entry_.may_record() ? State::record : State::eager;
+    if (state_ == State::eager) {
+      entry_.count_miss("arguments of a new signature", entry_.loc(), true);
+    }
     recorded_ = true;
   }
   anchor_ = cursor_;
@@ -275,8 +278,8 @@ void Frame::observe(Access access, const Storage* storage, const char* what, Loc
   int buffer = storage == nullptr ? -1 : buffer_of(storage);
   if (storage != nullptr && buffer < 0) return;
   if (!segment_touches(buffer, access == Access::read)) return;
+  if (entry_.options().fullgraph) entry_.refuse_cut(what, loc);
   if (state_ == State::replay) {
-    if (entry_.options().fullgraph) entry_.refuse_cut(what, loc);
     if (TrieNode* stop = find_stop(TrieNode::cut, access, buffer)) {
       commit(*stop);
       cursor_ = stop;

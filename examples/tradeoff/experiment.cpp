@@ -100,14 +100,17 @@ void measure_calls(const F& eager, const G& compiled, const Operands& operands, 
     return microseconds_since(start) / calls;
   };
   std::vector<double> eager_us, compiled_us;
+  int wins = 0;
   const Clock::time_point start = Clock::now();
   while (eager_us.size() < kLeastRounds || microseconds_since(start) < kBudget_us) {
     eager_us.push_back(time(eager));
     compiled_us.push_back(time(compiled));
+    wins += compiled_us.back() < eager_us.back() ? 1 : 0;
   }
   pair.eager.host_us = median(eager_us);
   pair.compiled.host_us = median(compiled_us);
   pair.compiled.speedup = pair.eager.host_us / pair.compiled.host_us;
+  pair.compiled.wins = wins / static_cast<double>(eager_us.size());
 }
 
 }  // namespace
@@ -124,10 +127,9 @@ Pair measure(i64 n, const Setup& setup) {
   measure_warm(compiled, operands, pair.compiled);
   measure_calls(matmul_add, compiled, operands, pair);
 
-  // compare() times both ways too, call by call, for the ledger's break-even. Where the batches
-  // above saw no gain there is nothing to win back.
+  // compare() times both ways too, call by call, for the ledger's break-even.
   Ledger ledger = compare(compiled, operands.x, operands.w, operands.b);
-  if (*pair.compiled.speedup <= 1) ledger.break_even_calls = {};
+  if (!pair.compiled.is_faster()) ledger.break_even_calls = {};
   pair.eager.launches = ledger.launches_eager;
   pair.compiled.launches = ledger.launches_compiled;
   pair.compiled.ledger = ledger;

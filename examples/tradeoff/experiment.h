@@ -32,9 +32,15 @@ struct Row {
   ingot::i64 launches = 0;   // how many they are
   double first_call_ms = 0;  // the first call at this size; compiled: it records and builds a plan
   Window cold, warm;         // the first calls; after wait 1, warmup 1
-  // Of a compiled row: what the ledger says, and eager's host_us over this one's.
+  // Of a compiled row: what the ledger says, eager's host_us over this one's, and the share of the
+  // rounds in which compiled was the faster one.
   std::optional<ingot::Ledger> ledger;
   std::optional<double> speedup;
+  double wins = 0;
+
+  // Three rounds of four decide; anything less is noise.
+  bool is_faster() const { return wins >= 0.75; }
+  bool is_slower() const { return wins <= 0.25; }
 };
 
 struct Pair {

@@ -26,7 +26,7 @@ std::string time(double us) {
 }
 
 std::string break_even(const Row& row) {
-  if (*row.speedup <= 1) return "never";
+  if (row.is_slower()) return "never";
   const std::optional<double> calls = row.ledger->break_even_calls.kernel_known;
   return calls ? text("%.0f", std::max(1.0, *calls)) : "-";
 }
@@ -158,19 +158,18 @@ void print_profiles(const std::vector<Pair>& pairs) {
 }
 
 void print_conclusion(const std::vector<Pair>& pairs) {
-  constexpr double kNoise = 0.05;
   std::string faster, slower, same;
   for (const Pair& pair : pairs) {
-    const double gain = *pair.compiled.speedup - 1;
-    std::string& list = gain > kNoise ? faster : gain < -kNoise ? slower : same;
-    list += text(list.empty() ? "%lld" : ", %lld", static_cast<long long>(pair.compiled.n));
+    const Row& row = pair.compiled;
+    std::string& sizes = row.is_faster() ? faster : row.is_slower() ? slower : same;
+    sizes += text(sizes.empty() ? "%lld" : ", %lld", static_cast<long long>(row.n));
   }
-  std::printf("\nCompiled against eager, differences below 5 %% taken as noise:\n");
+  std::printf("\nCompiled against eager, decided by three rounds of four:\n");
   const auto line = [](const char* what, const std::string& sizes) {
-    std::printf("  %-9s %s\n", what, sizes.empty() ? "at no size" : ("at n = " + sizes).c_str());
+    if (!sizes.empty()) std::printf("  %-10s n = %s\n", what, sizes.c_str());
   };
   line("faster", faster);
-  line("the same", same);
+  line("no verdict", same);
   line("slower", slower);
 }
 

@@ -1,0 +1,100 @@
+// ingot_bench: Ingot against the limits of the machine, row by row.
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <regex>
+#include <stdexcept>
+
+#include <ingot/ingot.h>
+
+#include "benchmarks.h"
+#include "support/flags.h"
+#include "support/json.h"
+
+namespace bench {
+
+const std::vector<Benchmark>& benchmarks() {
+  static const std::vector<Benchmark> all = {
+      {{"eager_add_64"}, eager_add},
+      {{"eager_linear_64", "compiled_linear_64"}, linear},
+      {{"chain8_4m"}, chain},
+      {{"mlp_step"}, mlp_step},
+      {{"first_call_chain8", "disk_call_chain8"}, first_call},
+      {{"guard_replay", "guard_replay_grad"}, guard_replay},
+      {{"profiler_off", "profiler_on"}, profiler_cost},
+  };
+  return all;
+}
+
+}  // namespace bench
+
+namespace {
+
+struct Settings {
+  std::string filter, device = "cpu", json;
+};
+
+std::regex regex_of(const std::string& text) {
+  try {
+    return std::regex(text);
+  } catch (const std::regex_error&) {
+    throw std::invalid_argument("--filter is no regular expression: \"" + text + "\"");
+  }
+}
+
+ingot::Device device_of(const std::string& text) {
+  try {
+    return ingot::Device(text);
+  } catch (const ingot::Error& error) {
+    throw std::invalid_argument("--device: " + std::string(error.what()));
+  }
+}
+
+void run(const Settings& settings) {
+  const std::regex filter = regex_of(settings.filter);
+  if (device_of(settings.device).is_cuda()) {
+    throw std::runtime_error(ingot::cuda::is_available() ? "there are no rows for CUDA"
+                                                         : ingot::cuda::unavailable_reason());
+  }
+  const auto wanted = [&](const std::string& name) { return std::regex_search(name, filter); };
+  ingot::set_num_threads(std::min(2, ingot::num_threads()));  // the targets speak of two
+  std::printf("%s\n\n", ingot::build_info().c_str());
+  std::vector<bench::Row> rows;
+  for (const bench::Benchmark& benchmark : bench::benchmarks()) {
+    if (std::none_of(benchmark.rows.begin(), benchmark.rows.end(), wanted)) continue;
+    std::fprintf(stderr, "measuring %s ...\n", benchmark.rows.front().c_str());
+    for (bench::Row& row : benchmark.run()) {
+      if (wanted(row.name)) rows.push_back(std::move(row));
+    }
+  }
+  if (rows.empty()) throw std::invalid_argument("--filter matches no row: " + settings.filter);
+  std::printf(
+      "%s\nMedians, and the least of all samples beside them; spread is the distance of the "
+      "quartiles.\n",
+      bench::table(rows).c_str());
+  if (!settings.json.empty()) examples::write_file(settings.json, bench::json(rows));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  examples::Flags flags("ingot_bench",
+                        "Measures Ingot against limits that are measured in the same run.");
+  flags.add("--filter", "REGEX", "only the rows whose name matches", &settings.filter);
+  flags.add("--device", "D", "cpu or cuda", &settings.device);
+  flags.add("--json", "FILE", "writes the rows", &settings.json);
+  try {
+    if (argc == 2 && std::string_view(argv[1]) == bench::kFirstCallChild) {
+      return bench::first_call_child();
+    }
+    if (const std::optional<int> code = flags.parse(argc, argv)) return *code;
+    run(settings);
+  } catch (const std::invalid_argument& mistake) {
+    std::fprintf(stderr, "ingot_bench: %s\n", mistake.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ingot_bench: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,145 @@
+// How many paths a compiled function keeps, and what happens beyond: the limit's two policies,
+// reset, scalars that never add a path.
+#include <ingot/compiler/compile.h>
+
+#include "support/eager_and_compiled.h"
+
+namespace ingot {
+namespace {
+
+using namespace testing_support;
+
+Tensor power(const Tensor& t, int n) {
+  Tensor y = t;
+  for (int i = 0; i < n; ++i) y = y * t;
+  return y;
+}
+
+TEST(Variants, BeyondTheLimitCallsRunEagerly) {
+  auto f = compile(power, {.disable = {"codegen"}, .max_variants = 2, .verify = true});
+  Tensor x = noise({4}, 1);
+  for (int round = 0; round < 3; ++round) {
+    for (int n = 1; n < 6; ++n) EXPECT_TRUE(same_bits(f(x, n), power(x, n))) << n;
+  }
+  Ledger ledger = f.ledger();
+  EXPECT_EQ(ledger.variants, 2);
+  EXPECT_EQ(ledger.hits, 4);  // n = 1 and n = 2 in the later rounds
+  EXPECT_EQ(ledger.calls, 15);
+}
+
+TEST(Variants, TheErrorPolicyThrowsAndNamesTheLimit) {
+  auto f = compile(power, {.name = "power",
+                           .disable = {"codegen"},
+                           .max_variants = 1,
+                           .at_limit = AtLimit::error});
+  Tensor x = noise({4}, 2);
+  (void)f(x, 2);
+  for (int round = 0; round < 2; ++round) {
+    std::string error = error_of([&] { (void)f(x, 3); });
+    EXPECT_TRUE(contains(error, "power: "));
+    EXPECT_TRUE(contains(error, "1 recorded paths that max_variants allows"));
+    EXPECT_TRUE(contains(error, "variants_test.cpp:"));
+    EXPECT_TRUE(same_bits(f(x, 2), power(x, 2)));
+  }
+}
+
+// The policy holds for a new signature as for a new path.
+TEST(Variants, TheErrorPolicyHoldsForANewShape) {
+  auto f = compile(power, {.disable = {"codegen"}, .max_variants = 1, .at_limit = AtLimit::error});
+  (void)f(noise({4}, 3), 2);
+  EXPECT_TRUE(contains(error_of([&] { (void)f(noise({5}, 4), 2); }), "max_variants"));
+  EXPECT_EQ(error_of([&] { (void)f(noise({4}, 5), 2); }), "");
+}
+
+TEST(Variants, NoneAllowedMeansEager) {
+  auto f = compile(power, {.max_variants = 0});
+  Tensor x = noise({4}, 6);
+  for (int call = 0; call < 3; ++call) EXPECT_TRUE(same_bits(f(x, 3), power(x, 3)));
+  EXPECT_EQ(f.ledger().hits, 0);
+  EXPECT_EQ(f.ledger().variants, 0);
+}
+
+TEST(Variants, ANewShapeIsAVariantAndTheOldOneStays) {
+  auto f = compile([](const Tensor& t) { return exp(t).sum({-1}); }, verified());
+  for (int round = 0; round < 3; ++round) {
+    for (i64 n : {3, 1, 8}) {
+      Tensor x = noise({2, n}, static_cast<std::uint64_t>(n));
+      EXPECT_TRUE(same_bits(f(x), exp(x).sum({-1})));
+    }
+  }
+  EXPECT_EQ(f.ledger().variants, 3);
+  EXPECT_EQ(f.ledger().hits, 6);
+}
+
+TEST(Variants, ResetForgetsPathsAndFigures) {
+  auto f = compile(power, interpreted());
+  Tensor x = noise({4}, 7);
+  for (int call = 0; call < 3; ++call) (void)f(x, 2);
+  EXPECT_FALSE(f.graph().empty());
+  f.reset();
+  EXPECT_EQ(f.ledger().calls, 0);
+  EXPECT_EQ(f.ledger().variants, 0);
+  EXPECT_TRUE(f.graph().empty());
+  for (int call = 0; call < 3; ++call) EXPECT_TRUE(same_bits(f(x, 2), power(x, 2)));
+  EXPECT_EQ(f.ledger().variants, 1);
+  EXPECT_EQ(f.ledger().hits, 2);
+}
+
+TEST(Variants, PrepareRecords) {
+  auto f = compile(power, interpreted());
+  Tensor x = noise({4}, 8);
+  f.prepare(x, 2);
+  (void)f(x, 2);
+  EXPECT_EQ(f.ledger().hits, 1);
+}
+
+TEST(Variants, CopiesShareWhatWasRecorded) {
+  auto f = compile(power, interpreted());
+  auto g = f;
+  Tensor x = noise({4}, 9);
+  (void)f(x, 2), (void)g(x, 2);
+  EXPECT_EQ(f.ledger().hits, 1);
+}
+
+// gd-07: a host scalar that changes in every call.
+TEST(Variants, AChangingScalarAddsNoPath) {
+  auto f = compile([](const Tensor& p, double a, double b) { return p * (a * b); }, verified());
+  Tensor p = ones({10});
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(same_bits(f(p, i * 0.01, 1.0), p * (i * 0.01)));
+  EXPECT_EQ(f.ledger().variants, 1);
+}
+
+// The kind of a number is structural: an integer and a float promote differently.
+TEST(Variants, TheKindOfAScalarIsAPath) {
+  Tensor x = tensor({1, 2}, kInt64);
+  auto f = compile([](const Tensor& t, auto s) { return t * s; }, interpreted());
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(f(x, 2).dtype(), DType::i64);
+    EXPECT_EQ(f(x, 2.0).dtype(), DType::f32);
+    EXPECT_EQ(f(x, true).dtype(), DType::i64);
+  }
+  EXPECT_EQ(f.ledger().variants, 3);
+}
+
+// gd-05: a helper that is replaced between calls.
+TEST(Variants, AReplacedHelperIsSeen) {
+  std::function<Tensor(const Tensor&)> h = [](const Tensor& x) { return x + 20; };
+  auto f = compile([&h](const Tensor& x) { return h(x) * 2; }, verified());
+  Tensor one = ones({1});
+  for (int round = 0; round < 3; ++round) {
+    h = [](const Tensor& x) { return x + 20; };
+    EXPECT_TRUE(has_values(f(one), {42}));
+    h = [](const Tensor& x) { return x - 1; };
+    EXPECT_TRUE(has_values(f(one), {0}));
+  }
+  EXPECT_EQ(f.ledger().variants, 2);
+}
+
+TEST(Variants, AnUnknownNameInDisableIsRefused) {
+  std::string error = error_of([] { (void)compile(power, {.disable = {"fuson"}}); });
+  EXPECT_TRUE(contains(error, "fuson"));
+  EXPECT_TRUE(contains(error, "\"fusion\""));
+}
+
+}  // namespace
+}  // namespace ingot
