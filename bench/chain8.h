@@ -1,4 +1,5 @@
 // The chain of eight elementwise ops that several rows use.
+// Owns: the chain as text that every measured form of it shares. Must not know: how it is timed.
 #pragma once
 
 #include <ingot/runtime/tensor.h>
