@@ -1,5 +1,6 @@
 // What a stop executes: the plan (commit), or the matched ops one by one (flush); and what becomes
 // of results when that fails.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -10,6 +11,39 @@
 #include <ingot/runtime/observer.h>
 
 namespace ingot::compiler {
+
+namespace {
+
+template <class E>
+std::exception_ptr with_text(const E&, const std::string& text, const OpInfo& op, Loc loc) {
+  return std::make_exception_ptr(E(text, op.name, loc));
+}
+
+// The error of a kernel, completed with the operands and the line as eager dispatch does it.
+std::exception_ptr completed(std::exception_ptr error, const OpInfo& op,
+                             const std::vector<const Meta*>& in, Loc loc) {
+  auto text = [&](const Error& e) {
+    std::string operands;
+    for (const Meta* m : in) {
+      if (m != nullptr) operands += (operands.empty() ? "" : ", ") + describe(*m);
+    }
+    return fmt::format("{}{}; at {}", e.what(), operands.empty() ? "" : " (" + operands + ")",
+                       to_string(loc));
+  };
+  try {
+    std::rethrow_exception(error);
+  } catch (const OutOfMemoryError& e) {
+    return with_text(e, text(e), op, loc);
+  } catch (const IndexError& e) {
+    return with_text(e, text(e), op, loc);
+  } catch (const Error& e) {
+    return with_text(e, text(e), op, loc);
+  } catch (...) {
+    return error;
+  }
+}
+
+}  // namespace
 
 void Frame::commit(const TrieNode& stop) {
   if (timed_) replay_ns_ += clock_ns() - mark_;
@@ -73,8 +107,19 @@ void Frame::run_plan(const SegmentPlan& plan) {
         ran[static_cast<std::size_t>(i)] = true;
       }
     }
-    poison_ops(ran, std::current_exception());
-    throw;
+    const std::vector<int>& ops = plan.plan->steps()[static_cast<std::size_t>(failed)]->ops();
+    const Segment& segment = plan.plan->segment();
+    auto op_at = [&](int i) -> const SegmentOp& {
+      return segment.ops[static_cast<std::size_t>(i)];
+    };
+    auto culprit =
+        std::find_if(ops.begin(), ops.end(), [&](int i) { return may_throw(*op_at(i).op); });
+    const SegmentOp& op = op_at(culprit == ops.end() ? ops.front() : *culprit);
+    std::vector<const Meta*> in;
+    for (int v : op.in) in.push_back(v < 0 ? nullptr : &segment.meta(v));
+    std::exception_ptr error = completed(std::current_exception(), *op.op, in, op.loc);
+    poison_ops(ran, error);
+    std::rethrow_exception(error);
   }
 }
 
@@ -103,8 +148,17 @@ void Frame::flush() {
   } catch (...) {
     std::vector<bool> ran(t_.matched.size(), false);
     for (std::size_t i = 0; i < next; ++i) ran[i] = true;
-    poison_ops(ran, std::current_exception());
-    throw;
+    const TrieNode& node = *t_.matched[next].node;
+    std::vector<const Meta*> in;
+    for (const Source& source : node.in) {
+      auto i = static_cast<std::size_t>(source.index);
+      in.push_back(source.kind == Source::none   ? nullptr
+                   : source.kind == Source::slot ? t_.slots[i].meta
+                                                 : t_.results[i].meta);
+    }
+    std::exception_ptr error = completed(std::current_exception(), *node.info, in, node.loc);
+    poison_ops(ran, error);
+    std::rethrow_exception(error);
   }
   t_.matched.clear();
   t_.n_attrs = 0;

@@ -154,6 +154,9 @@ std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed
           }
         }
         if (conflicts(group, single)) break;
+        // When a kernel refuses its data, no later write may have happened.
+        int first = group.group.ops.front();
+        if (op.writes >= 0 && may_throw(*s.ops[static_cast<std::size_t>(first)].op)) break;
       }
     }
     if (joined < 0) {

@@ -135,9 +135,11 @@ TEST(Invariants, EveryAccessToBytesSeesEagersValue) {
       {"equal", [](const Tensor& t) { return equal(t, full({2}, 3.0)) ? 3.0 : 0.0; }},
       {"allclose", [](const Tensor& t) { return allclose(t, full({2}, 3.0)) ? 3.0 : 0.0; }},
       {"nonzero", [](const Tensor& t) { return static_cast<double>(nonzero(t).size(0)) + 1; }},
-      {"masked_select",
-       [](const Tensor& t) { return masked_select(t, t > 0)[0].item<double>(); }},
-      {"view", [](const Tensor& t) { return t.view({2, 1})[1].item<double>(); }},
+      {"masked_select", [](const Tensor& t) { return masked_select(t, t > 0)[0].item<double>(); }},
+      {"view",
+       [](const Tensor& t) {
+         return t.view({2, 1})[1].item<double>();
+       }},
   };
   for (const auto& [what, access] : accesses) {
     SCOPED_TRACE(what);

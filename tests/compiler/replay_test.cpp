@@ -154,8 +154,8 @@ TEST(Replay, AliasClasses) {
     Tensor a = noise({6}, 13), b = noise({6}, 14), big = noise({9}, 15);
     Tensors operator()(int call) {
       Tensor x = a, y = b;
-      if (call == 2 || call == 5) y = x;               // the same tensor
-      if (call == 3 || call == 6) y = a.view({6});     // another handle on the same bytes
+      if (call == 2 || call == 5) y = x;            // the same tensor
+      if (call == 3 || call == 6) y = a.view({6});  // another handle on the same bytes
       if (call == 4) x = big.narrow(0, 0, 6), y = big.narrow(0, 3, 6);  // overlapping windows
       x.add_(1);
       Tensor r = x * y;
@@ -223,11 +223,10 @@ TEST(Replay, NestedCompiledFunctionsInline) {
 
 TEST(Replay, RecursiveCompiledFunctions) {
   std::function<Tensor(const Tensor&, int)> call;
-  auto f = compile(
-      [&call](const Tensor& t, int depth) {
-        return depth == 0 ? t * 1.0 : call(t * 0.5 + 1, depth - 1);
-      },
-      verified());
+  auto f =
+      compile([&call](const Tensor& t,
+                      int depth) { return depth == 0 ? t * 1.0 : call(t * 0.5 + 1, depth - 1); },
+              verified());
   call = [&f](const Tensor& t, int depth) { return f(t, depth); };
   Tensor x = noise({4}, 20);
   for (int round = 0; round < 3; ++round) {

@@ -1,10 +1,10 @@
 // Compiled functions and threads: many callers of one function, and tensors that are pending on
 // another thread.
-#include <ingot/compiler/compile.h>
-#include <ingot/runtime/grad_mode.h>
-
 #include <atomic>
 #include <thread>
+
+#include <ingot/compiler/compile.h>
+#include <ingot/runtime/grad_mode.h>
 
 #include "support/eager_and_compiled.h"
 

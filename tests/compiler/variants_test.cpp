@@ -28,10 +28,9 @@ TEST(Variants, BeyondTheLimitCallsRunEagerly) {
 }
 
 TEST(Variants, TheErrorPolicyThrowsAndNamesTheLimit) {
-  auto f = compile(power, {.name = "power",
-                           .disable = {"codegen"},
-                           .max_variants = 1,
-                           .at_limit = AtLimit::error});
+  auto f = compile(
+      power,
+      {.name = "power", .disable = {"codegen"}, .max_variants = 1, .at_limit = AtLimit::error});
   Tensor x = noise({4}, 2);
   (void)f(x, 2);
   for (int round = 0; round < 2; ++round) {

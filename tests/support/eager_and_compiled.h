@@ -2,11 +2,11 @@
 // Header only: it belongs to the folders that link the compiler.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include <ingot/compiler/compile.h>
 #include <ingot/runtime/generator.h>

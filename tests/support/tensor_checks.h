@@ -2,14 +2,14 @@
 // side by side. Header only, so that folders which link no tensors are not affected.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <cmath>
 #include <exception>
 #include <initializer_list>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include <ingot/runtime/ops.h>
 
@@ -45,8 +45,8 @@ inline ::testing::AssertionResult has_values(const Tensor& t, std::initializer_l
     return ::testing::AssertionFailure() << x.size() << " elements, expected " << y.size();
   }
   for (std::size_t i = 0; i < x.size(); ++i) {
-    bool same = std::isnan(x[i]) ? std::isnan(y[i])
-                                 : x[i] == y[i] || std::abs(x[i] - y[i]) <= tolerance;
+    bool same =
+        std::isnan(x[i]) ? std::isnan(y[i]) : x[i] == y[i] || std::abs(x[i] - y[i]) <= tolerance;
     if (x[i] == 0 && y[i] == 0 && tolerance == 0) same = std::signbit(x[i]) == std::signbit(y[i]);
     if (same) continue;
     return ::testing::AssertionFailure()
