@@ -57,8 +57,9 @@ void run(const Settings& settings) {
                                                          : ingot::cuda::unavailable_reason());
   }
   const auto wanted = [&](const std::string& name) { return std::regex_search(name, filter); };
-  ingot::set_num_threads(std::min(2, ingot::num_threads()));  // the targets speak of two
-  std::printf("%s\n\n", ingot::build_info().c_str());
+  std::printf("%s\n", ingot::build_info().c_str());
+  ingot::set_num_threads(std::min(2, ingot::num_threads()));
+  std::printf("threads used here: %d (the targets are for two)\n\n", ingot::num_threads());
   std::vector<bench::Row> rows;
   for (const bench::Benchmark& benchmark : bench::benchmarks()) {
     if (std::none_of(benchmark.rows.begin(), benchmark.rows.end(), wanted)) continue;

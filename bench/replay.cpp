@@ -85,44 +85,50 @@ std::vector<Row> profiler_cost() {
   // What an op checks while nobody records: the op's event, the kernel's, one allocation, one free.
   constexpr int kRepeat = 1000, kChecks = 3;
   std::uint64_t seen = 0;
-  const std::vector<Series> checks = race({
-      [&] {
-        for (int i = 0; i < kRepeat; ++i) keep(&seen);
-      },
-      [&] {
-        for (int i = 0; i < kRepeat; ++i) {
-          const ScopedEvent event({.kind = EventKind::op, .name = "add"});
-          keep(&seen);
-          for (int k = 0; k < kChecks; ++k) {
-            if (observer() != nullptr) [[unlikely]]
-              ++seen;
-            keep(&seen);
-          }
-        }
-      },
-  });
+  const std::function<void()> without = [&] {
+    for (int i = 0; i < kRepeat; ++i) keep(&seen);
+  };
+  const std::function<void()> with = [&] {
+    for (int i = 0; i < kRepeat; ++i) {
+      const ScopedEvent event({.kind = EventKind::op, .name = "add"});
+      keep(&seen);
+      for (int k = 0; k < kChecks; ++k) {
+        if (observer() != nullptr) [[unlikely]]
+          ++seen;
+        keep(&seen);
+      }
+    }
+  };
+  // A sample is a difference of medians: one interrupted batch would spoil a plain difference.
+  constexpr int kSamples = 15;
   Row off = bound_row("profiler_off", kOff_ns, "<= 5 ns an op");
-  off.ours.add((checks[1].median() - checks[0].median()) * 1000 / kRepeat);
+  for (int i = 0; i < kSamples; ++i) {
+    const std::vector<Series> s = race({without, with}, {.seconds = 0.05});
+    off.ours.add((s[1].median() - s[0].median()) * 1000 / kRepeat);
+  }
   off.met = off.ours.median() <= kOff_ns;
 
-  constexpr int kSessions = 40, kCalls = 4000;
+  constexpr int kSessions = 20, kCalls = 1000;
   const auto calls_us = [&] {
     return time_us([&] {
       for (int i = 0; i < kCalls; ++i) op();
     });
   };
   Row on = bound_row("profiler_on", kOn_ns, "<= 300 ns an op");
-  for (int i = 0; i < kSessions; ++i) {
-    const double unobserved = calls_us();
-    profiler::Session session;
-    const double observed = calls_us();
-    session.stop();
-    on.ours.add((observed - unobserved) * 1000 / kCalls);
+  for (int i = 0; i < kSamples; ++i) {
+    Series unobserved, observed;
+    for (int k = 0; k < kSessions; ++k) {
+      unobserved.add(calls_us());
+      profiler::Session session;
+      observed.add(calls_us());
+      session.stop();
+    }
+    on.ours.add((observed.median() - unobserved.median()) * 1000 / kCalls);
   }
   on.met = on.ours.median() <= kOn_ns;
   const Series after = race({op})[0];
   on.note = fmt::format("left after {} sessions: {:+.1f} ns an op (medians), {:+.1f} (least)",
-                        kSessions, (after.median() - before.median()) * 1000,
+                        kSamples * kSessions, (after.median() - before.median()) * 1000,
                         (after.least() - before.least()) * 1000);
   return {off, on};
 }
