@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 #include <vector>
 
 using namespace ingot;
@@ -35,7 +36,21 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-Window window_of(const profiler::Session& session) {
+// Records as the schedule says and returns its one window; call_ms gets the time of the first call.
+template <class F>
+Window profile(const F& f, const Operands& operands, const profiler::Schedule& schedule,
+               double* call_ms = nullptr) {
+  profiler::Options options;
+  options.schedule = schedule;
+  profiler::Session session(options);
+  const int calls = schedule.skip_first + schedule.wait + schedule.warmup + schedule.active;
+  for (int i = 0; i < calls; ++i) {
+    const Clock::time_point start = Clock::now();
+    operands.call(f);
+    if (i == 0 && call_ms != nullptr) *call_ms = microseconds_since(start) / 1000;
+    session.step();
+  }
+  session.stop();
   const profiler::Averages averages = session.key_averages();
   return {averages.self_cpu_us(), averages.self_device_us(), session.verdict()};
 }
@@ -43,46 +58,16 @@ Window window_of(const profiler::Session& session) {
 // The first calls ever at this size: no wait, no warm-up.
 template <class F>
 void measure_cold(const F& f, const Operands& operands, Row& row) {
-  profiler::Options options;
-  options.schedule = profiler::Schedule{.wait = 0, .warmup = 0, .active = Window::kCalls};
-  profiler::Session session(options);
-  const Clock::time_point start = Clock::now();
-  operands.call(f);
-  row.first_call_ms = microseconds_since(start) / 1000;
-  session.step();
-  for (int i = 1; i < Window::kCalls; ++i) {
-    operands.call(f);
-    session.step();
-  }
-  session.stop();
-  row.cold = window_of(session);
+  const profiler::Schedule schedule{.wait = 0, .warmup = 0, .active = Window::kCalls};
+  row.cold = profile(f, operands, schedule, &row.first_call_ms);
 }
 
-// Of several windows the middle one: one call that the system interrupts spoils a sum of three.
-template <class F>
-void measure_warm(const F& f, const Operands& operands, Row& row) {
-  const bool slow = row.cold.self_device_us > 50'000;  // a minute must be enough for all sizes
-  const int count = slow ? 3 : 15;
-  std::vector<Window> windows;
-  const profiler::Schedule schedule{
-      .wait = 1, .warmup = 1, .active = Window::kCalls, .repeat = count};
-  profiler::Options options;
-  options.schedule = schedule;
-  options.on_trace_ready = [&](const profiler::Session& session) {
-    windows.push_back(window_of(session));
-  };
-  profiler::Session session(options);
-  for (int i = 0; i < count * (schedule.wait + schedule.warmup + schedule.active); ++i) {
-    operands.call(f);
-    session.step();
-  }
-  session.stop();
-  const auto middle = windows.begin() + count / 2;
+Window middle_of(std::vector<Window> windows) {
+  const auto middle = windows.begin() + static_cast<std::ptrdiff_t>(windows.size() / 2);
   std::nth_element(windows.begin(), middle, windows.end(), [](const Window& a, const Window& b) {
     return a.self_cpu_us + a.self_device_us < b.self_cpu_us + b.self_device_us;
   });
-  row.warm = *middle;
-  row.device_us = row.warm.self_device_us / Window::kCalls;
+  return *middle;
 }
 
 // Eager and compiled in turn, so that a drift of the machine meets both. Short calls are timed in
@@ -113,6 +98,31 @@ void measure_calls(const F& eager, const G& compiled, const Operands& operands, 
   pair.compiled.wins = wins / static_cast<double>(eager_us.size());
 }
 
+// Of several windows the middle one: a call that the system interrupts spoils a sum of three. The
+// calls before each window bring the threads of the pool back to work, as in the loop of
+// measure_calls(); they had gone to sleep.
+template <class F, class G>
+void measure_warm(const F& eager, const G& compiled, const Operands& operands, Pair& pair) {
+  const bool slow = pair.eager.cold.self_device_us > 50'000;  // all sizes share a minute
+  const int count = slow ? 3 : 15;
+  constexpr double kSettle_us = 2000;
+  const profiler::Schedule schedule{
+      .wait = 1,
+      .warmup = 1,
+      .active = Window::kCalls,
+      .skip_first = static_cast<int>(std::clamp(kSettle_us / pair.eager.host_us, 1.0, 2000.0))};
+  std::vector<Window> of_eager, of_compiled;
+  for (int i = 0; i < count; ++i) {
+    of_eager.push_back(profile(eager, operands, schedule));
+    of_compiled.push_back(profile(compiled, operands, schedule));
+  }
+  pair.eager.warm = middle_of(std::move(of_eager));
+  pair.compiled.warm = middle_of(std::move(of_compiled));
+  for (Row* row : {&pair.eager, &pair.compiled}) {
+    row->device_us = row->warm.self_device_us / Window::kCalls;
+  }
+}
+
 }  // namespace
 
 Pair measure(i64 n, const Setup& setup) {
@@ -123,15 +133,16 @@ Pair measure(i64 n, const Setup& setup) {
   pair.compiled.compiled = true;
   measure_cold(matmul_add, operands, pair.eager);
   measure_cold(compiled, operands, pair.compiled);
-  measure_warm(matmul_add, operands, pair.eager);
-  measure_warm(compiled, operands, pair.compiled);
   measure_calls(matmul_add, compiled, operands, pair);
+  measure_warm(matmul_add, compiled, operands, pair);
 
   // compare() times both ways too, call by call, for the ledger's break-even.
   Ledger ledger = compare(compiled, operands.x, operands.w, operands.b);
   if (!pair.compiled.is_faster()) ledger.break_even_calls = {};
-  pair.eager.launches = ledger.launches_eager;
-  pair.compiled.launches = ledger.launches_compiled;
+  if (ledger.variants > 0) {
+    pair.eager.launches = ledger.launches_eager;
+    pair.compiled.launches = ledger.launches_compiled;
+  }
   pair.compiled.ledger = ledger;
   return pair;
 }

@@ -27,9 +27,9 @@ struct Window {
 struct Row {
   ingot::i64 n = 0;
   bool compiled = false;
-  double host_us = 0;        // one call, kernel bodies included, nothing recorded
-  double device_us = 0;      // its kernel bodies
-  ingot::i64 launches = 0;   // how many they are
+  double host_us = 0;                  // one call, kernel bodies included, nothing recorded
+  double device_us = 0;                // its kernel bodies
+  std::optional<ingot::i64> launches;  // how many they are; none if nothing was recorded
   double first_call_ms = 0;  // the first call at this size; compiled: it records and builds a plan
   Window cold, warm;         // the first calls; after wait 1, warmup 1
   // Of a compiled row: what the ledger says, eager's host_us over this one's, and the share of the
@@ -39,8 +39,8 @@ struct Row {
   double wins = 0;
 
   // Three rounds of four decide; anything less is noise.
-  bool is_faster() const { return wins >= 0.75; }
-  bool is_slower() const { return wins <= 0.25; }
+  bool is_faster() const { return wins >= 0.75 && speedup > 1; }
+  bool is_slower() const { return wins <= 0.25 && speedup < 1; }
 };
 
 struct Pair {

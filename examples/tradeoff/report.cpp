@@ -33,18 +33,20 @@ std::string break_even(const Row& row) {
 
 void print_row(const Row& row) {
   const std::string verdict = to_string(row.warm.verdict.kind);
+  const std::string launches = row.launches ? std::to_string(*row.launches) : "-";
   std::string of_compiling[] = {"-", "-", "-"};
   if (row.compiled) {
-    of_compiling[0] = text("%.0f", row.ledger->replay_ns.median);
+    const Spread& guard = row.ledger->replay_ns;
+    if (guard.n > 0) of_compiling[0] = text("%.0f", guard.median);
     of_compiling[1] = text("%.2fx", *row.speedup);
     of_compiling[2] = break_even(row);
   }
-  std::printf("%5s  %-8s %10s %10s %8lld %10s %8s %8s %10s  %s\n",
+  std::printf("%5s  %-8s %10s %10s %8s %10s %8s %8s %10s  %s\n",
               row.compiled ? "" : text("%lld", static_cast<long long>(row.n)).c_str(),
               row.compiled ? "compiled" : "eager", time(row.host_us).c_str(),
-              time(row.device_us).c_str(), static_cast<long long>(row.launches),
-              time(row.first_call_ms * 1000).c_str(), of_compiling[0].c_str(),
-              of_compiling[1].c_str(), of_compiling[2].c_str(), verdict.c_str());
+              time(row.device_us).c_str(), launches.c_str(), time(row.first_call_ms * 1000).c_str(),
+              of_compiling[0].c_str(), of_compiling[1].c_str(), of_compiling[2].c_str(),
+              verdict.c_str());
 }
 
 void print_window(const std::string& n, const std::string& mode, const char* start,
@@ -108,6 +110,7 @@ examples::JsonObject json_of(const Row& row, const Setup& setup) {
 }  // namespace
 
 void print_heading(const Setup& setup) {
+  std::printf("%s\n\n", build_info().c_str());
   std::printf(
       "matmul(x, w) + b, all n x n, %s on %s, %d threads. Medians; eager and compiled in "
       "turn.\n\n",
@@ -135,9 +138,12 @@ void print_legend() {
 
 void print_profiles(const std::vector<Pair>& pairs) {
   std::printf(
-      "\nWhere the time goes, in %d calls: the first ones (cold), and after wait 1, warmup "
-      "1, active %d (warm).\n\n",
+      "\nWhere the time goes, in %d calls: the first ones (cold), and %d after wait 1, warmup 1 "
+      "(warm).\n",
       Window::kCalls, Window::kCalls);
+  std::printf(
+      "Self CPU includes the recorder's own cost. The verdict leaves it out and goes call by "
+      "call: two of\nthree decide.\n\n");
   std::printf("%5s  %-8s  %-5s %15s %18s %11s  %s\n", "n", "mode", "start", "Self CPU total",
               "Self device total", "CPU/device", "verdict");
   for (const Pair& pair : pairs) {
