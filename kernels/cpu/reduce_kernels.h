@@ -70,14 +70,16 @@ INGOT_INLINE bool is_extreme(T x, T value) {
 template <class T>
 INGOT_INLINE Int64 find(Int64 n, const T* x, T v) {
   constexpr Int64 kPiece = 64;
-  Int64 i = 0;
-  for (; i + kPiece <= n; i += kPiece) {
-    int hits = 0;
-    for (int l = 0; l < kPiece; ++l) hits |= int(is_extreme(x[i + l], v));
-    if (hits) break;
+  for (Int64 begin = 0; begin < n; begin += kPiece) {
+    const int count = static_cast<int>(n - begin < kPiece ? n - begin : kPiece);
+    int first = count;
+    for (int l = 0; l < count; ++l) {
+      const int place = is_extreme(x[begin + l], v) ? l : count;
+      first = place < first ? place : first;
+    }
+    if (first < count) return begin + first;
   }
-  while (i < n && !is_extreme(x[i], v)) ++i;
-  return i;
+  return n;
 }
 
 // The first extreme stays: only a strictly better one, or the first NaN, replaces it.

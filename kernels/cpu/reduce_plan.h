@@ -48,8 +48,8 @@ void reduce_values(const ReduceTask& task);
 // reduce_values by columns along plan.kept[lane].
 void reduce_columns(const ReduceTask& task, int lane);
 
-// Elements of work below which one thread does it.
-inline constexpr i64 kReduceGrain = 32768;
+// Elements of work below which one thread does it: some microseconds of reading from the cache.
+inline constexpr i64 kReduceGrain = 131072;
 // Elements of a block of the tree.
 inline constexpr i64 kTreeBlock = 4096;
 inline constexpr i64 kTreeLanes = 16;

@@ -22,7 +22,7 @@ CopyLoops::Cast cast_of(DType from, DType to) {
   return from == to ? nullptr : loops().copy->cast[static_cast<int>(from)][static_cast<int>(to)];
 }
 
-i64 row_grain(i64 length) { return kReduceGrain / 4 / (length + kTreeLanes) + 1; }
+i64 row_grain(i64 length) { return kReduceGrain / 8 / (length + kTreeLanes) + 1; }
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 #pragma once
 // The tree of reduce_rows.h for several sequences side by side: columns of a matrix, and rows so
-// short that a loop over rows is the longer one. The bits are those of reduce_row. Owns: these loops.
-// Must not know: threads, dtypes of storage. Freestanding.
+// short that a loop over rows is the longer one. The bits are those of reduce_row. Owns: these
+// loops. Must not know: threads, dtypes of storage. Freestanding.
 #include <ingot/kernels/ops/reduce_rows.h>
 
 namespace ingot {

@@ -1,8 +1,8 @@
 #pragma once
 // ROWS: reductions, and the one order in which every reduction of the project is computed. Owns:
-// the rows (identity, combine, finish), the tree, its form over one row; reduce_columns.h has it for
-// many side by side. Must not know: strides, threads, dtypes of storage. Freestanding: this text is
-// also part of generated source.
+// the rows (identity, combine, finish), the tree, its form over one row; reduce_columns.h has it
+// for many side by side. Must not know: strides, threads, dtypes of storage. Freestanding: this
+// text is also part of generated source.
 //
 // The tree of a sequence of n elements depends on n alone, never on layout, threads, level or
 // fusion. Element i of a block of 4096 goes to lane i % 16, in order; the lanes are folded 8-4-2-1

@@ -115,7 +115,7 @@ TEST(ReduceOrder, TreeHasMoreLevels) {
   EXPECT_TRUE(out.same_bits(0, &expected));
 }
 
-TEST(ReduceOrder, EverythingButProductsIsThreadInvariant) {
+TEST(ReduceOrder, ResultsDoNotDependOnThreads) {
   Rng rng(14);
   const Dims shapes[] = {{300000}, {3, 70000}, {70000, 3}, {500, 700}, {40, 3, 900}};
   for (const Dims& sizes : shapes) {
