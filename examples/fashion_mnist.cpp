@@ -58,6 +58,7 @@ struct Batches {
 };
 
 Batches load(const Settings& settings) {
+  const Device device(settings.device);
   data::Dataset training = data::idx(settings.data, true);
   data::Dataset test = data::idx(settings.data, false);
   const data::MeanStd pixels = training.mean_std();
@@ -66,7 +67,6 @@ Batches load(const Settings& settings) {
   std::printf("%lld training and %lld test images of %s; pixels: mean %.4f, deviation %.4f\n",
               static_cast<long long>(training.size()), static_cast<long long>(test.size()),
               settings.data.c_str(), pixels.mean, pixels.std);
-  const Device device(settings.device);
   return {
       data::DataLoader(
           training, {.batch_size = 128, .shuffle = true, .seed = settings.seed, .device = device}),

@@ -19,6 +19,7 @@ void apply_env() {
 }
 
 std::string build_info() {
+  apply_env();  // it may change what is told here
   return fmt::format(
       "ingot 0.1.0; compiler {}; instruction set {} (this machine: {}); {} threads; CUDA: {}",
 #ifdef __clang__

@@ -38,7 +38,7 @@ int check_magic(const std::string& path, const unsigned char* b, int dims, Loc l
     fail("holds elements of type 0x{:02x}: magic {}, wanted {}", b[2], magic, wanted);
   }
   if (n == 0 || n > kMaxDims || (dims > 0 && n != dims)) {
-    fail("holds an array of {} axes: found magic {}, wanted {}", n, magic, wanted);
+    fail("holds a {}-d array: found magic {}, wanted {}", n, magic, wanted);
   }
   return n;
 }
@@ -73,23 +73,22 @@ Tensor read_idx(const std::string& path, int dims, Loc loc) {
   const int n_axes = check_magic(path, word, dims, loc);
 
   Dims sizes;
-  std::size_t bytes = 1;
-  bool overflow = false, none = false;
+  i64 strides = 1;  // the product without zeros: strides of an empty array must not overflow either
+  bool overflow = false;
   for (int d = 0; d < n_axes; ++d) {
     if (stream.read(word, 4) < 4) {
       detail::fail_at<FileError>("idx", loc, "{} is truncated: its header of {} sizes is not whole",
                                  path, n_axes);
     }
-    const std::uint32_t size = big_endian(word);
-    sizes.push_back(size);
-    none = none || size == 0;
-    overflow = __builtin_mul_overflow(bytes, std::size_t{size}, &bytes) || overflow;
+    sizes.push_back(big_endian(word));
+    overflow =
+        __builtin_mul_overflow(strides, std::max<i64>(sizes.back(), 1), &strides) || overflow;
   }
-  if (overflow && !none) {
+  if (overflow) {
     detail::fail_at<FileError>("idx", loc, "{} claims an impossible shape, {}", path,
                                to_string(sizes));
   }
-  if (none) bytes = 0;
+  const auto bytes = static_cast<std::size_t>(sizes.product());
 
   // Grown as the data arrive: a wrong header must not ask for memory that no data follow.
   constexpr std::size_t kStep = std::size_t{1} << 24;

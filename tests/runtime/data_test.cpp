@@ -132,7 +132,7 @@ TEST_F(Idx, DamageIsNamed) {
   expect("text", {'h', 'e', 'l', 'l', 'o'}, "is not an IDX file: magic 1751477356");
   expect("labels", idx_bytes({4}, ramp(4)), "found magic 2049, wanted 2051");
   expect("floats", idx_bytes({1, 1, 1}, ramp(4), 0x0d), "holds elements of type 0x0d");
-  expect("axes", {0, 0, 8, 200, 0, 0, 0, 1}, "holds an array of 200 axes", 0);
+  expect("axes", {0, 0, 8, 200, 0, 0, 0, 1}, "holds a 200-d array", 0);
   expect("twice.gz", gzip(packed), "looks gzip-compressed twice: magic 529205248");
 
   for (std::size_t cut :
@@ -158,9 +158,9 @@ TEST_F(Idx, ALyingHeaderAsksForNoMemory) {
   const std::string large = write("large", idx_bytes({0xffffffff, 0x1000, 1}, ramp(100)));
   expect_file_error([&] { (void)data::read_idx(large); }, large,
                     "is truncated: 100 of 17592186040320 bytes");
-  EXPECT_EQ(
-      data::read_idx(write("none", idx_bytes({0, 0xffffffff, 0xffffffff, 0xffffffff}, {}))).numel(),
-      0);
+  const std::string none = write("none", idx_bytes({0, 0xffffffff, 0xffffffff, 1}, {}));
+  expect_file_error([&] { (void)data::read_idx(none); }, none, "claims an impossible shape");
+  EXPECT_EQ(data::read_idx(write("flat", idx_bytes({0, 0xffffffff}, {}))).numel(), 0);
 }
 
 TEST_F(Idx, MissingFilesAreNamed) {
