@@ -21,9 +21,12 @@ namespace {
 std::atomic<long> g_allocations{0};
 }  // namespace
 
-void* operator new(std::size_t n) {
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
   g_allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* p = std::malloc(n)) return p;
+  return std::malloc(n);
+}
+void* operator new(std::size_t n) {
+  if (void* p = operator new(n, std::nothrow)) return p;
   throw std::bad_alloc();
 }
 void operator delete(void* p) noexcept { std::free(p); }
@@ -236,6 +239,18 @@ TEST(Recorder, TinyBudgetLosesNoEnd) {
   for (const Slice& s : own_lane(t).slices) EXPECT_FALSE(s.unfinished);
 }
 
+TEST(Recorder, DroppedEventsLeaveTheOthersTheirEnds) {
+  Recorded window({.max_bytes = 1});
+  {
+    record_function outer("outer");
+    for (int i = 0; i < 5000; ++i) event(EventKind::op, "filler");
+    spin_us(300);
+  }
+  Timeline t = window.close();
+  EXPECT_GT(t.dropped, 0u);
+  EXPECT_GE(own_lane(t).slices.at(0).self, 300'000);
+}
+
 TEST(Recorder, NoAllocationInTheSteadyState) {
   FakeOp op("add");
   auto work = [&] {
@@ -413,7 +428,7 @@ TEST(Recorder, OneLeaseOneObserver) {
   EXPECT_EQ(foreign.begins, 1);
   EXPECT_EQ(foreign.ends, 1);
   EXPECT_EQ(foreign.name, "seen by anyone");
-  EXPECT_THROW(Session{options_of()}, Error);
+  EXPECT_THROW({ Session refused(options_of()); }, Error);
   EXPECT_EQ(g_observer.load(), &foreign);
   g_observer.store(nullptr);
   Session works(options_of());

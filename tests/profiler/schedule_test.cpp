@@ -158,7 +158,7 @@ TEST(Schedule, SkipFirstAndWaitAdd) {
 TEST(Schedule, BadNumbersAreRefused) {
   for (const Schedule& s : {Schedule{.active = 0}, Schedule{.wait = -1}, Schedule{.warmup = -1},
                             Schedule{.repeat = -1}, Schedule{.skip_first = -1}}) {
-    EXPECT_THROW(Session(Options{.schedule = s}), Error);
+    EXPECT_THROW({ Session refused(Options{.schedule = s}); }, Error);
   }
   EXPECT_EQ(observer(), nullptr);
   Session works(options_of());

@@ -167,6 +167,15 @@ TEST(Verdict, ColdStepsAreLeftOut) {
   EXPECT_NE(to_string(few).find("Cold, not left out: ProfilerStep#0"), std::string::npos);
 }
 
+TEST(Verdict, StepsWithCompilePhasesAreCold) {
+  Verdict v = verdict_of(steps_of(5, [](FakeLane& f, int i) {
+    if (i == 2) f.slice(SliceKind::compile, "load", [&] { f.wait(1); });
+    matmul_add(f, 64);
+  }));
+  EXPECT_EQ(v.cold, 1);
+  EXPECT_NE(to_string(v).find("ProfilerStep#2"), std::string::npos);
+}
+
 TEST(Verdict, ASlowFirstStepIsCold) {
   Verdict v = verdict_of(steps_of(4, [](FakeLane& f, int i) {
     if (i == 0) f.wait(500);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 namespace ingot::testing {
 namespace {
@@ -246,7 +247,7 @@ class Reader {
       skip_space();
       expect(':');
       Json member = read(depth + 1);
-      v.members.emplace_back(std::move(key), std::move(member));
+      v.members.push_back({std::move(key), std::move(member)});
       skip_space();
       if (peek() == '}') break;
       expect(',');
@@ -263,16 +264,18 @@ class Reader {
 
 Json Json::parse(std::string_view text) { return Reader(text).document(); }
 
+std::size_t Json::size() const { return type == object ? members.size() : items.size(); }
+
 bool Json::has(std::string_view key) const {
-  for (const auto& [name, value] : members) {
-    if (name == key) return true;
+  for (const Member& member : members) {
+    if (member.name == key) return true;
   }
   return false;
 }
 
 const Json& Json::operator[](std::string_view key) const {
-  for (const auto& [name, value] : members) {
-    if (name == key) return value;
+  for (const Member& member : members) {
+    if (member.name == key) return member.value;
   }
   throw std::out_of_range("JSON: no member " + std::string(key));
 }

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace ingot::testing {
@@ -18,7 +17,8 @@ struct Json {
   double value = 0;
   std::string text;  // of a string decoded, of a number as written
   std::vector<Json> items;
-  std::vector<std::pair<std::string, Json>> members;
+  struct Member;
+  std::vector<Member> members;
 
   // Throws std::runtime_error.
   static Json parse(std::string_view text);
@@ -26,7 +26,12 @@ struct Json {
   bool has(std::string_view key) const;
   const Json& operator[](std::string_view key) const;  // throws std::out_of_range with the key
   const Json& operator[](std::size_t i) const { return items.at(i); }
-  std::size_t size() const { return type == object ? members.size() : items.size(); }
+  std::size_t size() const;  // items or members
+};
+
+struct Json::Member {
+  std::string name;
+  Json value;
 };
 
 }  // namespace ingot::testing
