@@ -130,9 +130,9 @@ void reduce_columns(const ReduceTask& task, int lane) {
         const i64 result = place.offset(1) + first * out_step;
         const Scratch lanes(kTreeLanes * cols * item);
         const i64 held = reader.in_place() ? 0 : kTreeLanes;
-        const Scratch tile((held + 2) * cols * item + reader.buffer_bytes(cols));
-        char* const line = tile.data() + held * cols * item;  // one row of the result
-        char* const buffer = line + 2 * cols * item;
+        const Scratch tile(held * cols * item), lines(2 * cols * item);
+        const Scratch buffer(reader.buffer_bytes(cols));
+        char* const line = lines.data();  // one row of the result
 
         const void* centre = nullptr;
         if (task.centre != nullptr) {
@@ -157,7 +157,8 @@ void reduce_columns(const ReduceTask& task, int lane) {
           } else {
             run = std::min(kTreeLanes, rows - r);
             for (i64 q = 0; q < run; ++q, walk.advance(1)) {
-              const void* row = reader.read(base + walk.offset() * in_item, first, cols, buffer);
+              const void* row =
+                  reader.read(base + walk.offset() * in_item, first, cols, buffer.data());
               move(cols, tile.data() + q * cols * item, 1, row, 1);
             }
             loops.add(r, run, cols, tile.data(), cols, centre, lanes.data());
