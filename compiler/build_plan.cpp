@@ -4,6 +4,7 @@
 #include <ingot/compiler/build_plan.h>
 #include <ingot/compiler/fusion/epilogue.h>
 #include <ingot/compiler/fusion/fused_step.h>
+#include <ingot/compiler/fusion/row_step.h>
 #include <ingot/compiler/kernels.h>
 #include <ingot/runtime/env.h>
 
@@ -40,22 +41,32 @@ void add_group(const Segment& segment, const Group& group, PlanReport* report,
     steps->push_back(make_op_step(segment, group.ops[0]));
     return;
   }
-  if (!group.pointwise) {
-    report->fused.push_back(
-        {"matmul add", segment.ops[static_cast<std::size_t>(group.ops[0])].loc});
+  const Loc loc = segment.ops[static_cast<std::size_t>(group.ops[0])].loc;
+  if (group.kind == Group::other) {
+    report->fused.push_back({"matmul add", loc});
     steps->push_back(make_epilogue_step(segment, group.ops[0], group.ops[1]));
     return;
   }
-  PointwiseProgram program = make_program(segment, group);
-  if (program.memory.size() > static_cast<std::size_t>(kMaxOperands)) {
-    // Only with all groups known is it clear which results others read: cut in program order.
-    auto middle = group.ops.begin() + static_cast<std::ptrdiff_t>(group.ops.size() / 2);
-    add_group(segment, {{group.ops.begin(), middle}, true}, report, steps);
-    add_group(segment, {{middle, group.ops.end()}, true}, report, steps);
+  constexpr auto kMost = static_cast<std::size_t>(kMaxOperands);
+  if (group.kind == Group::rows) {
+    RowProgram program = make_row_program(segment, group.space, group.ops);
+    if (program.memory.size() <= kMost) {
+      report->fused.push_back({program.names(), loc});
+      steps->push_back(std::make_unique<RowStep>(std::move(program), segment));
+    } else {
+      for (int i : group.ops) steps->push_back(make_op_step(segment, i));
+    }
     return;
   }
-  report->fused.push_back(
-      {program.names(), segment.ops[static_cast<std::size_t>(group.ops[0])].loc});
+  PointwiseProgram program = make_program(segment, group);
+  if (program.memory.size() > kMost) {
+    // Only with all groups known is it clear which results others read: cut in program order.
+    auto middle = group.ops.begin() + static_cast<std::ptrdiff_t>(group.ops.size() / 2);
+    add_group(segment, {{group.ops.begin(), middle}, group.kind, {}}, report, steps);
+    add_group(segment, {{middle, group.ops.end()}, group.kind, {}}, report, steps);
+    return;
+  }
+  report->fused.push_back({program.names(), loc});
   steps->push_back(std::make_unique<FusedStep>(std::move(program), segment));
 }
 
@@ -79,9 +90,9 @@ std::unique_ptr<Plan> build_plan(Segment segment, const CompileOptions& options,
     steps = disabled(options, "fusion") ? single_steps(segment) : fused_steps(segment, report);
   }
   if (!disabled(options, "codegen")) {
-    std::vector<FusedStep*> fused;
+    std::vector<GeneratedStep*> fused;
     for (auto& step : steps) {
-      if (auto* f = dynamic_cast<FusedStep*>(step.get())) fused.push_back(f);
+      if (auto* f = dynamic_cast<GeneratedStep*>(step.get())) fused.push_back(f);
     }
     if (!fused.empty()) {
       attach_kernels(segment, fused, !disabled(options, "disk_cache"), report);

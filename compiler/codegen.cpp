@@ -8,27 +8,6 @@ namespace ingot::compiler {
 
 namespace {
 
-const char* c_type(DType t) {
-  switch (t) {
-    case DType::f32:
-      return "float";
-    case DType::f64:
-      return "double";
-    case DType::i64:
-      return "Int64";
-    case DType::i32:
-      return "int";
-    case DType::u8:
-      return "unsigned char";
-    case DType::boolean:
-      return "bool";
-    case DType::f16:
-    case DType::bf16:
-      break;  // groups have no 16-bit operands
-  }
-  return "";
-}
-
 std::string element(const RunPattern& p, int k) {
   int stride = p.stride[static_cast<std::size_t>(k)];
   return stride == 0   ? fmt::format("p{}[0]", k)
@@ -55,13 +34,33 @@ std::vector<std::string> type_names(RowList<R...>) {
   return {type_name<R>()...};
 }
 
-// The row's C++ type, "ingot::rows::Tanh": the op's name is ATen's, not the struct's.
+}  // namespace
+
+const char* c_type(DType t) {
+  switch (t) {
+    case DType::f32:
+      return "float";
+    case DType::f64:
+      return "double";
+    case DType::i64:
+      return "Int64";
+    case DType::i32:
+      return "int";
+    case DType::u8:
+      return "unsigned char";
+    case DType::boolean:
+      return "bool";
+    case DType::f16:
+    case DType::bf16:
+      break;  // groups have no 16-bit operands
+  }
+  return "";
+}
+
 const std::string& row_type(const OpInfo& op) {
   static const std::vector<std::string> names = type_names(rows::AllRows{});
   return names[static_cast<std::size_t>(op.id)];
 }
-
-}  // namespace
 
 std::string generate_run(const PointwiseProgram& p, const RunPattern& pattern) {
   std::vector<DType> memory_dtype(p.memory.size(), DType::f32);
@@ -98,6 +97,8 @@ std::string generate_run(const PointwiseProgram& p, const RunPattern& pattern) {
           return fmt::format("t{}", o.index);
         case Operand::scalar:
           return fmt::format("c{}", o.index);
+        case Operand::none:
+          break;
       }
       return std::string();
     };

@@ -7,14 +7,21 @@
 #include <vector>
 
 #include <ingot/compiler/fusion/fused_step.h>
+#include <ingot/compiler/fusion/row_step.h>
 
 namespace ingot::compiler {
 
 // Raised when generated text changes for the same program: it is part of every kernel's key.
-inline constexpr int kGeneratorVersion = 1;
+inline constexpr int kGeneratorVersion = 2;
 
-// The body of a unit whose prelude is the embedded rows: extern "C" ingot_run.
+// The bodies of units whose prelude is the embedded rows: extern "C" ingot_run, a RunFn or RowsFn.
 std::string generate_run(const PointwiseProgram& program, const RunPattern& pattern);
+std::string generate_rows(const RowProgram& program);
+
+// As they appear in generated text: "float", and the row of an elementwise op, "ingot::rows::Tanh"
+// (the op's name is ATen's, not the struct's).
+const char* c_type(DType t);
+const std::string& row_type(const OpInfo& op);
 
 // The host compiler's flags for the instruction set level in use.
 std::vector<std::string> level_flags();

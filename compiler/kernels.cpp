@@ -11,8 +11,8 @@
 namespace ingot {
 
 // The text of kernels/ops, embedded when the library is built.
-extern const char kOpsText[];
-extern const unsigned long kOpsTextSize;
+extern const char kOpsText[], kRowsText[];
+extern const unsigned long kOpsTextSize, kRowsTextSize;
 
 namespace compiler {
 
@@ -43,10 +43,16 @@ jit::KernelCache& kernel_cache(bool disk) {
   return *memory_only;
 }
 
-const std::shared_ptr<const jit::Prelude>& rows_prelude() {
-  static const auto prelude = std::make_shared<const jit::Prelude>(
-      "#define INGOT_ISA isa_jit\n" + std::string(kOpsText, kOpsTextSize));
-  return prelude;
+std::shared_ptr<const jit::Prelude> make_prelude(const char* text, unsigned long size) {
+  return std::make_shared<const jit::Prelude>("#define INGOT_ISA isa_jit\n" +
+                                              std::string(text, size));
+}
+
+const std::shared_ptr<const jit::Prelude>& prelude_of(const GeneratedStep& step) {
+  static const auto elements = make_prelude(kOpsText, kOpsTextSize);
+  if (!step.needs_row_formulas()) return elements;
+  static const auto rows = make_prelude(kRowsText, kRowsTextSize);
+  return rows;
 }
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
@@ -56,14 +62,14 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-void attach_kernels(const Segment& segment, const std::vector<FusedStep*>& steps, bool disk_cache,
-                    PlanReport* report) {
+void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& steps,
+                    bool disk_cache, PlanReport* report) {
   auto start = std::chrono::steady_clock::now();
   std::vector<jit::KernelRequest> requests;
-  for (const FusedStep* step : steps) {
-    std::string body = generate_run(step->program(), run_pattern(step->program(), segment));
+  for (const GeneratedStep* step : steps) {
+    std::string body = step->source(segment);
     report->sources.push_back(body);
-    requests.push_back({{rows_prelude(), std::move(body)},
+    requests.push_back({{prelude_of(*step), std::move(body)},
                         "ingot_run",
                         {level_flags(), std::string(isa_features())}});
   }
@@ -75,14 +81,14 @@ void attach_kernels(const Segment& segment, const std::vector<FusedStep*>& steps
     const jit::KernelResult& r = results[i];
     compile = std::max(compile, r.ms.compile + r.ms.link);
     if (r.kernel == nullptr) {
-      report->not_fused.push_back({"kernel of " + steps[i]->program().names() +
+      report->not_fused.push_back({"kernel of " + steps[i]->names() +
                                    " runs tile by tile: " + r.error.substr(0, r.error.find('\n'))});
       continue;
     }
     report->compiles += r.origin == jit::KernelOrigin::kCompiled ? 1 : 0;
     report->disk_hits += r.origin == jit::KernelOrigin::kDisk ? 1 : 0;
     report->memory_hits += r.origin == jit::KernelOrigin::kMemory ? 1 : 0;
-    steps[i]->set_kernel(r.kernel->as<std::remove_pointer_t<RunFn>>(), r.kernel);
+    steps[i]->set_kernel(r.kernel->as<void()>(), r.kernel);
   }
   // Kernels compile side by side: the phase is the longest, the rest of the wait is "load".
   report->phases.push_back({"compile", std::min(compile, wall)});

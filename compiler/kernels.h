@@ -4,11 +4,11 @@
 #pragma once
 
 #include <ingot/compiler/build_plan.h>
-#include <ingot/compiler/fusion/fused_step.h>
+#include <ingot/compiler/fusion/generated_step.h>
 
 namespace ingot::compiler {
 
-void attach_kernels(const Segment& segment, const std::vector<FusedStep*>& steps, bool disk_cache,
-                    PlanReport* report);
+void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& steps,
+                    bool disk_cache, PlanReport* report);
 
 }  // namespace ingot::compiler

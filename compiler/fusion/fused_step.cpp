@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include <ingot/compiler/codegen.h>
 #include <ingot/compiler/fusion/fused_step.h>
+#include <ingot/compiler/fusion/run_apart.h>
+#include <ingot/compiler/fusion/step_scalars.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/loops.h>
 #include <ingot/kernels/ops/rows.h>
@@ -15,43 +18,6 @@ namespace {
 constexpr i64 kTile = 512;  // elements: a handful of f64 temporaries stay in the L1 cache
 constexpr int kMaxTemporaries = 64;
 constexpr int kMaxScalars = 64;
-
-union Cell {
-  i64 i;
-  double d;
-  float f;
-  int i32;
-  unsigned char u8;
-  bool b;
-};
-
-Cell make_cell(Scalar s, DType t) {
-  Cell c{};
-  switch (t) {
-    case DType::f32:
-      c.f = static_cast<float>(s.to_double());
-      break;
-    case DType::f64:
-      c.d = s.to_double();
-      break;
-    case DType::i64:
-      c.i = s.to_int();
-      break;
-    case DType::i32:
-      c.i32 = static_cast<int>(s.to_int());
-      break;
-    case DType::u8:
-      c.u8 = static_cast<unsigned char>(s.to_int());
-      break;
-    case DType::boolean:
-      c.b = s.to_double() != 0;
-      break;
-    case DType::f16:
-    case DType::bf16:
-      break;  // groups do not compute in 16 bits
-  }
-  return c;
-}
 
 // One tile through all instructions.
 class TileInterpreter {
@@ -76,6 +42,7 @@ class TileInterpreter {
       case Operand::temporary:
         return {scratch_ + static_cast<i64>(o.index) * kTile * 8, 1};
       case Operand::scalar:
+      case Operand::none:
         break;
     }
     return {const_cast<Cell*>(&scalars_[o.index]), 0};
@@ -156,7 +123,9 @@ RunPattern run_pattern(const PointwiseProgram& p, const Segment& s) {
 }
 
 FusedStep::FusedStep(PointwiseProgram program, const Segment& segment)
-    : program_(std::move(program)), cost_(cost_of(program_, segment)), names_(program_.names()) {
+    : GeneratedStep(program.names()),
+      program_(std::move(program)),
+      cost_(cost_of(program_, segment)) {
   INGOT_BUG(program_.temporaries <= kMaxTemporaries &&
                 program_.scalars.size() <= static_cast<std::size_t>(kMaxScalars),
             "fused group of {} temporaries and {} scalars", program_.temporaries,
@@ -166,9 +135,8 @@ FusedStep::FusedStep(PointwiseProgram program, const Segment& segment)
   }
 }
 
-void FusedStep::set_kernel(RunFn run, std::shared_ptr<const void> owner) {
-  run_ = run;
-  owner_ = std::move(owner);
+std::string FusedStep::source(const Segment& segment) const {
+  return generate_run(program_, run_pattern(program_, segment));
 }
 
 std::vector<int> FusedStep::touched(const Segment& segment) const {
@@ -196,7 +164,7 @@ bool FusedStep::offsets_agree(const Segment& s, const Binding& binding) const {
 
 void FusedStep::run(const Segment& segment, const Binding& binding) const {
   if (!offsets_agree(segment, binding)) {
-    for (int i : program_.ops) make_op_step(segment, i)->run(segment, binding);
+    run_apart(program_.ops, segment, binding);
     return;
   }
   apply_env();
@@ -214,9 +182,9 @@ void FusedStep::run(const Segment& segment, const Binding& binding) const {
                      .name = "fused",
                      .loc = first.loc,
                      .cost = &cost_,
-                     .fused_from = names_.c_str()});
-  if (run_ != nullptr) {
-    nest.for_each_run([&](i64 n, char* const* data) { run_(n, data, strides, scalars); });
+                     .fused_from = names().c_str()});
+  if (auto run = kernel<RunFn>()) {
+    nest.for_each_run([&](i64 n, char* const* data) { run(n, data, strides, scalars); });
     return;
   }
   nest.for_each_run([&](i64 n, char* const* data) {

@@ -2,11 +2,8 @@
 // through the eager inner loops, with the same bits. Must not know: how kernels are compiled.
 #pragma once
 
-#include <atomic>
-#include <memory>
-
+#include <ingot/compiler/fusion/generated_step.h>
 #include <ingot/compiler/fusion/pointwise.h>
-#include <ingot/compiler/plan.h>
 #include <ingot/kernels/kernel_table.h>
 
 namespace ingot::compiler {
@@ -21,7 +18,7 @@ struct RunPattern {
 };
 RunPattern run_pattern(const PointwiseProgram& p, const Segment& segment);
 
-class FusedStep final : public Step {
+class FusedStep final : public GeneratedStep {
  public:
   FusedStep(PointwiseProgram program, const Segment& segment);
 
@@ -29,9 +26,7 @@ class FusedStep final : public Step {
   const std::vector<int>& ops() const override { return program_.ops; }
   std::vector<int> touched(const Segment& segment) const override;
 
-  const PointwiseProgram& program() const { return program_; }
-  // The kernel to use from now on; `owner` keeps it loaded.
-  void set_kernel(RunFn run, std::shared_ptr<const void> owner);
+  std::string source(const Segment& segment) const override;
 
  private:
   bool offsets_agree(const Segment& segment, const Binding& binding) const;
@@ -39,9 +34,6 @@ class FusedStep final : public Step {
   PointwiseProgram program_;
   std::vector<LoopFn> loops_;  // by instruction; null: a cast
   Cost cost_;
-  std::string names_;
-  RunFn run_ = nullptr;
-  std::shared_ptr<const void> owner_;
 };
 
 }  // namespace ingot::compiler

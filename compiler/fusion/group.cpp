@@ -2,6 +2,7 @@
 #include <set>
 
 #include <ingot/compiler/fusion/group.h>
+#include <ingot/compiler/fusion/row_program.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/iterate.h>
 #include <ingot/kernels/ops/structured/data.h>
@@ -89,13 +90,26 @@ bool feeds(const Segment& s, const Candidate& group, const SegmentOp& op) {
   return false;
 }
 
-// Empty: the op may join.
+// nullptr: the op may join.
 const char* refusal(const Segment& s, const Candidate& group, const Candidate& op) {
-  if (!(group.space == op.space)) return "another shape";
-  if (!same_geometry(s, group, op)) return "memory that the group writes is read in another order";
   if (group.group.ops.size() >= kMaxGroupOps) return "the group is full";
   if (border_values(s, group, op) > kMaxOperands) return "too many operands";
+  if (group.group.kind == Group::rows || op.group.kind == Group::rows) {
+    std::vector<int> ops = group.group.ops;
+    ops.insert(ops.end(), op.group.ops.begin(), op.group.ops.end());
+    const Candidate& of_rows = group.group.kind == Group::rows ? group : op;
+    return row_refusal(s, of_rows.group.space, ops);
+  }
+  if (!(group.space == op.space)) return "another shape";
+  if (!same_geometry(s, group, op)) return "memory that the group writes is read in another order";
   return nullptr;
+}
+
+// Neighbours without a common value gain from one pass over memory only if both are pointwise.
+bool is_worth_it(const Candidate& group, const Candidate& op) {
+  if (group.group.kind == Group::pointwise && op.group.kind == Group::pointwise) return true;
+  const bool both_rows = group.group.kind == op.group.kind;
+  return intersects(group.writes, op.reads) || (both_rows && intersects(group.reads, op.reads));
 }
 
 }  // namespace
@@ -128,7 +142,13 @@ std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed
     const SegmentOp& op = s.ops[i];
     if (!needed[i] || inside_epilogue[i]) continue;
     const int product = product_of[i];
-    Candidate single{{{}, product < 0 && is_pointwise(s, op)}, space_of(s, op), {}, {}, {}};
+    Candidate single{{}, space_of(s, op), {}, {}, {}};
+    if (product < 0 && is_pointwise(s, op)) {
+      single.group.kind = Group::pointwise;
+    } else if (const auto rows = row_space(s, op); rows && product < 0) {
+      single.group.kind = Group::rows;
+      single.group.space = *rows;
+    }
     if (product >= 0) {
       single.group.ops.push_back(product);
       touch(s, s.ops[static_cast<std::size_t>(product)], single);
@@ -136,11 +156,11 @@ std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed
     single.group.ops.push_back(static_cast<int>(i));
     touch(s, op, single);
     int joined = -1;
-    if (single.group.pointwise) {
+    if (single.group.kind != Group::other) {
       // Backwards over what runs before: the op may move up past kernels that it does not meet.
       for (int k = static_cast<int>(order.size()) - 1; k >= 0; --k) {
         Candidate& group = order[static_cast<std::size_t>(k)];
-        if (group.group.pointwise) {
+        if (group.group.kind != Group::other && is_worth_it(group, single)) {
           const char* why = refusal(s, group, single);
           if (why == nullptr) {
             joined = k;
@@ -165,6 +185,10 @@ std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed
     }
     Candidate& group = order[static_cast<std::size_t>(joined)];
     group.group.ops.push_back(static_cast<int>(i));
+    if (single.group.kind == Group::rows) {
+      group.group.kind = Group::rows;
+      group.group.space = single.group.space;
+    }
     touch(s, op, group);
   }
   std::vector<Group> groups;

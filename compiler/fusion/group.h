@@ -5,16 +5,19 @@
 
 #include <vector>
 
+#include <ingot/compiler/fusion/row_space.h>
 #include <ingot/compiler/ledger.h>
 #include <ingot/compiler/segment.h>
 
 namespace ingot::compiler {
 
-// Ops in program order. One op: its own kernel. More: elementwise ops over one iteration space, or
-// a product and the addition that is its epilogue.
+// Ops in program order. One op: its own kernel. More: elementwise ops over one iteration space, ops
+// along the rows of one, or a product and the addition that is its epilogue.
 struct Group {
+  enum Kind : std::uint8_t { other, pointwise, rows };
   std::vector<int> ops;
-  bool pointwise = false;  // of fusible ops only, even if it is one
+  Kind kind = other;  // of one op: what a group with it would be
+  RowSpace space;     // of rows
 };
 
 // needed: the ops that must run at all; product_of: see find_epilogues. Reasons for which

@@ -12,7 +12,7 @@
 namespace ingot::compiler {
 
 struct Operand {
-  enum Kind : std::uint8_t { memory, temporary, scalar };
+  enum Kind : std::uint8_t { memory, temporary, scalar, none };
   Kind kind = memory;
   int index = 0;  // memory: operand of the walk; temporary: its number; scalar: place in scalars
   DType dtype = DType::f32;
@@ -25,11 +25,14 @@ struct Instruction {
   Operand out;
 };
 
-// A host scalar of one op, converted to the row's compute dtype when the group runs.
+// A host number, converted to the compute dtype when the group runs: one of an op's attrs.s, or
+// what a reduction divides by.
 struct ScalarUse {
+  enum Kind : std::uint8_t { attribute, count, freedom };
   int op;      // place in Segment::ops
   int number;  // which of its attrs.s
   DType dtype;
+  Kind kind = attribute;
 };
 
 struct PointwiseProgram {

@@ -29,7 +29,10 @@ struct RowFunctions {
     log_softmax_backward_row(n, in(dy), in(y), out(dx));
   }
   static void logsumexp(Int64 n, const void* x, void* y) { *out(y) = logsumexp_row(n, in(x)).v; }
-  static void sum(Int64 n, const void* x, void* y) { *out(y) = sum_row(n, in(x)).v; }
+  template <class R>
+  static void reduce(Int64 n, const void* x, void* y) {
+    *out(y) = reduce_row<R>(n, Elements<T>{in(x)}).v;
+  }
   static void squares(Int64 n, const void* x, void* y) {
     *out(y) = squares_row(n, in(x), centre_row(n, in(x))).v;
   }
@@ -74,7 +77,10 @@ struct RowFunctions {
                                      softmax_backward,
                                      log_softmax_backward,
                                      logsumexp,
-                                     sum,
+                                     reduce<SumRow>,
+                                     reduce<ProdRow>,
+                                     reduce<MaxRow>,
+                                     reduce<MinRow>,
                                      squares,
                                      layer_norm,
                                      layer_norm_backward,

@@ -14,9 +14,13 @@ struct RowLoops {
   using AxisRow = void (*)(Int n, const void* a, const void* b, void* out);
 
   AxisRow softmax, log_softmax, softmax_backward, log_softmax_backward;
-  // One result. sum: in the order of the tree; squares: of the differences from the row's centre.
+  // One result. sum, prod: in the order of the tree; squares: of the differences from the row's
+  // centre.
   void (*logsumexp)(Int n, const void* x, void* out);
   void (*sum)(Int n, const void* x, void* out);
+  void (*prod)(Int n, const void* x, void* out);
+  void (*max)(Int n, const void* x, void* out);
+  void (*min)(Int n, const void* x, void* out);
   void (*squares)(Int n, const void* x, void* out);
 
   void (*layer_norm)(Int n, const void* x, const void* weight, const void* bias, double eps,

@@ -1,0 +1,213 @@
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <ingot/compiler/codegen.h>
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/ops/structured/composites.h>
+#include <ingot/kernels/ops/structured/reductions.h>
+
+namespace ingot::compiler {
+
+namespace {
+
+using namespace structured;
+
+class RowsWriter {
+ public:
+  explicit RowsWriter(const RowProgram& p) : p_(p) {}
+
+  std::string text() {
+    text_ =
+        "using namespace ingot;\n"
+        "extern \"C\" void ingot_run(Int64 rows, Int64 n, char* const* data,\n"
+        "    const Int64* row_strides, const Int64* strides, const void* scalars, char* scratch) "
+        "{\n";
+    for (std::size_t k = 0; k < p_.memory.size(); ++k) {
+      const i64 inner = p_.memory[k].walk.inner;
+      if (inner != 0 && inner != 1) text_ += fmt::format("  const Int64 s{0} = strides[{0}];\n", k);
+    }
+    for (std::size_t k = 0; k < p_.scalars.size(); ++k) {
+      text_ += fmt::format("  const Num<{0}> c{1}(*(const {0}*)((const char*)scalars + {2}));\n",
+                           c_type(p_.scalars[k].dtype), k, 8 * k);
+    }
+    text_ += "  const Int64 slot = (8 * n + 63) / 64 * 64;\n";
+    for (std::size_t k = 0; k < p_.temporaries.size(); ++k) {
+      const RowTemporary& t = p_.temporaries[k];
+      if (!t.row) continue;
+      text_ += fmt::format("  {0}* const t{1} = ({0}*)(scratch + {2} * slot);\n", c_type(t.dtype),
+                           k, t.slot);
+    }
+    text_ += "  (void)strides; (void)scalars; (void)scratch; (void)slot;\n";
+    text_ += "  for (Int64 r = 0; r < rows; ++r) {\n";
+    for (std::size_t k = 0; k < p_.memory.size(); ++k) {
+      const bool written = static_cast<int>(k) < p_.written;
+      text_ += fmt::format("    {0}{1}* const p{2} = ({0}{1}*)data[{2}] + r * row_strides[{2}];\n",
+                           written ? "" : "const ", c_type(p_.memory[k].dtype), k);
+    }
+    for (std::size_t i = 0; i < p_.code.size();) {
+      std::size_t end = i + 1;
+      if (p_.code[i].kind == RowInstruction::along) {
+        while (end < p_.code.size() && p_.code[end].kind == RowInstruction::along) ++end;
+        write_loop(i, end);
+      } else {
+        p_.code[i].kind == RowInstruction::once ? write_once(p_.code[i]) : write_whole(i);
+      }
+      i = end;
+    }
+    return text_ + "  }\n}\n";
+  }
+
+ private:
+  using Place = std::pair<Operand::Kind, int>;
+  static Place place(const Operand& o) { return {o.kind, o.index}; }
+
+  static const char* name(const RowInstruction& code) {
+    return code.op == nullptr ? "cast" : code.op->name;
+  }
+
+  static std::string call(const RowInstruction& code, const std::string& arguments) {
+    return code.op == nullptr ? fmt::format("convert<{}>({})", c_type(code.out[0].dtype), arguments)
+                              : fmt::format("{}::value({})", row_type(*code.op), arguments);
+  }
+
+  // The operand of an element's or a value's instruction, outside of a loop: one value.
+  static std::string value(const Operand& o) {
+    switch (o.kind) {
+      case Operand::memory:
+        return fmt::format("Num<{}>(p{}[0])", c_type(o.dtype), o.index);
+      case Operand::temporary:
+        return fmt::format("t{}", o.index);
+      case Operand::scalar:
+        return fmt::format("c{}", o.index);
+      case Operand::none:
+        break;
+    }
+    return {};
+  }
+
+  // Rows that an instruction from `begin` on reads.
+  std::set<Place> read_from(std::size_t begin) const {
+    std::set<Place> read;
+    for (std::size_t i = begin; i < p_.code.size(); ++i) {
+      for (const Operand& o : p_.code[i].in) read.insert(place(o));
+    }
+    return read;
+  }
+
+  void write_loop(std::size_t begin, std::size_t end) {
+    const std::set<Place> needed_later = read_from(end);
+    std::map<Place, std::string> local;
+    std::string constants, body;
+    for (std::size_t i = begin; i < end; ++i) {
+      const RowInstruction& code = p_.code[i];
+      std::string arguments;
+      for (const Operand& o : code.in) {
+        std::string& element = local[place(o)];
+        if (element.empty()) {
+          const i64 step = inner_stride(p_, o);
+          if (o.kind == Operand::memory && step == 0) {
+            element = fmt::format("m{}", o.index);
+            constants += fmt::format("    const auto m{} = {};\n", o.index, value(o));
+          } else if (step == 0) {
+            element = value(o);
+          } else {
+            element = fmt::format("Num<{}>({}{}[i{}])", c_type(o.dtype),
+                                  o.kind == Operand::memory ? "p" : "t", o.index,
+                                  step == 1 ? "" : fmt::format(" * s{}", o.index));
+          }
+        }
+        arguments += (arguments.empty() ? "" : ", ") + element;
+      }
+      const Operand& out = code.out[0];
+      body +=
+          fmt::format("      const auto v{} = {};  // {}\n", i, call(code, arguments), name(code));
+      local[place(out)] = fmt::format("v{}", i);
+      if (out.kind == Operand::memory) body += fmt::format("      p{}[i] = v{}.v;\n", out.index, i);
+      if (out.kind == Operand::temporary && needed_later.count(place(out)) > 0) {
+        body += fmt::format("      t{}[i] = v{}.v;\n", out.index, i);
+      }
+    }
+    // Constants of their own scope: two loops may read the same operand.
+    text_ += "    {\n" + constants + "#pragma GCC ivdep\n    for (Int64 i = 0; i < n; ++i) {\n" +
+             body + "    }\n    }\n";
+  }
+
+  void write_once(const RowInstruction& code) {
+    std::string arguments;
+    for (const Operand& o : code.in) arguments += (arguments.empty() ? "" : ", ") + value(o);
+    store(code.out[0], call(code, arguments), name(code));
+  }
+
+  void store(const Operand& out, const std::string& expression, const char* comment) {
+    text_ += out.kind == Operand::memory
+                 ? fmt::format("    p{}[0] = ({}).v;  // {}\n", out.index, expression, comment)
+                 : fmt::format("    const auto t{} = {};  // {}\n", out.index, expression, comment);
+  }
+
+  void write_whole(std::size_t i) {
+    const RowInstruction& code = p_.code[i];
+    const OpInfo& op = *code.op;
+    const char* t = c_type(code.compute);
+    const std::string x = row(code.in[0]);
+    const std::string scalar = fmt::format("c{}", code.scalar);
+    const auto reduce = [&](const char* kind) {
+      return fmt::format("rows::reduce_row<rows::{}>(n, rows::Elements<{}>{{{}}})", kind, t, x);
+    };
+    const auto statement = [&](const char* function, const std::string& rest) {
+      text_ += fmt::format("    rows::{}<{}>(n, {}, {}{});  // {}\n", function, t, x, rest,
+                           row(code.out[0]), op.name);
+    };
+    if (op == structured_op<Sum>) return store(code.out[0], reduce("SumRow"), op.name);
+    if (op == structured_op<Prod>) return store(code.out[0], reduce("ProdRow"), op.name);
+    if (op == structured_op<Amax>) return store(code.out[0], reduce("MaxRow"), op.name);
+    if (op == structured_op<Amin>) return store(code.out[0], reduce("MinRow"), op.name);
+    if (op == structured_op<Mean>) {
+      return store(code.out[0], reduce("SumRow") + " / " + scalar, op.name);
+    }
+    if (op == structured_op<Var>) {
+      return store(
+          code.out[0],
+          fmt::format("rows::squares_row<{0}>(n, {1}, rows::centre_row<{0}>(n, {1})) / {2}", t, x,
+                      scalar),
+          op.name);
+    }
+    if (op == structured_op<Logsumexp>) {
+      return store(code.out[0], fmt::format("rows::logsumexp_row<{}>(n, {})", t, x), op.name);
+    }
+    if (op == structured_op<Softmax>) return statement("softmax_row", "");
+    if (op == structured_op<LogSoftmax>) return statement("log_softmax_row", "");
+    const std::string second = row(code.in[1]) + ", ";
+    if (op == structured_op<SoftmaxBackward>) return statement("softmax_backward_row", second);
+    if (op == structured_op<LogSoftmaxBackward>) {
+      return statement("log_softmax_backward_row", second);
+    }
+    if (op == structured_op<LayerNorm>) {
+      text_ +=
+          fmt::format("    const auto moments{} = rows::layer_norm_row<{}>(n, {}, {}{}, {}, {});\n",
+                      i, t, x, second, row(code.in[2]), scalar, row(code.out[0]));
+      store(code.out[1], fmt::format("moments{}.mean", i), "mean");
+      return store(code.out[2], fmt::format("moments{}.rstd", i), "rstd");
+    }
+    INGOT_BUG(op == structured_op<LayerNormBackward>, "{} is not an op of rows", op.name);
+    statement("layer_norm_backward_row",
+              fmt::format("{}{}, rows::RowMoments<{}>{{{}, {}}}, ", second, row(code.in[4]), t,
+                          value(code.in[2]), value(code.in[3])));
+  }
+
+  // The address of a whole row.
+  static std::string row(const Operand& o) {
+    if (o.kind == Operand::none) return "nullptr";
+    return fmt::format("{}{}", o.kind == Operand::memory ? "p" : "t", o.index);
+  }
+
+  const RowProgram& p_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string generate_rows(const RowProgram& p) { return RowsWriter(p).text(); }
+
+}  // namespace ingot::compiler

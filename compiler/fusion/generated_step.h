@@ -1,0 +1,42 @@
+// GeneratedStep: a fused group that runs by a compiled kernel once it has one, by interpretation
+// before. Must not know: how kernels are compiled.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <ingot/compiler/plan.h>
+
+namespace ingot::compiler {
+
+class GeneratedStep : public Step {
+ public:
+  // The body of a unit whose prelude is the embedded rows; its function is extern "C" ingot_run.
+  virtual std::string source(const Segment& segment) const = 0;
+  // Whether that text calls the reductions and formulas of kernels/ops/row_formulas.h.
+  virtual bool needs_row_formulas() const { return false; }
+  // The ops' names: "mul add tanh".
+  const std::string& names() const { return names_; }
+
+  using Function = void (*)();
+  // The kernel to use from now on; `owner` keeps it loaded.
+  void set_kernel(Function function, std::shared_ptr<const void> owner) {
+    function_ = function;
+    owner_ = std::move(owner);
+  }
+
+ protected:
+  explicit GeneratedStep(std::string names) : names_(std::move(names)) {}
+  // Null before set_kernel.
+  template <class F>
+  F kernel() const {
+    return reinterpret_cast<F>(function_);
+  }
+
+ private:
+  std::string names_;
+  Function function_ = nullptr;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace ingot::compiler

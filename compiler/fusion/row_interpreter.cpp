@@ -1,0 +1,115 @@
+#include <ingot/compiler/fusion/row_interpreter.h>
+#include <ingot/compiler/fusion/row_step.h>
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cpu/loops.h>
+#include <ingot/kernels/cpu/rowops_rows.h>
+#include <ingot/kernels/ops/rows.h>
+#include <ingot/kernels/ops/structured/composites.h>
+#include <ingot/kernels/ops/structured/reductions.h>
+
+namespace ingot::compiler {
+
+namespace {
+
+using namespace structured;
+
+class Interpreter {
+ public:
+  Interpreter(const RowProgram& p, const RowAddresses& row) : p_(p), row_(row) {}
+
+  void elementwise(const RowInstruction& code, LoopFn loop) const {
+    const i64 n = code.kind == RowInstruction::once ? 1 : row_.n;
+    if (loop == nullptr) return cast(n, code.out[0], code.in[0]);
+    const void* in[kMaxRowInputs];
+    i64 strides[1 + kMaxRowInputs] = {inner(code.out[0])};
+    for (std::size_t k = 0; k < code.in.size(); ++k) {
+      in[k] = at(code.in[k]);
+      strides[1 + k] = inner(code.in[k]);
+    }
+    loop(n, at(code.out[0]), in, strides);
+  }
+
+  void whole(const RowInstruction& code) const {
+    const RowLoops& f = row_loops(code.compute);
+    const OpInfo& op = *code.op;
+    const i64 n = row_.n;
+    const void* x = at(code.in[0]);
+    void* y = at(code.out[0]);
+    const void* scalar = code.scalar < 0 ? nullptr : &row_.scalars[code.scalar];
+    if (op == structured_op<Sum>) return f.sum(n, x, y);
+    if (op == structured_op<Prod>) return f.prod(n, x, y);
+    if (op == structured_op<Amax>) return f.max(n, x, y);
+    if (op == structured_op<Amin>) return f.min(n, x, y);
+    if (op == structured_op<Logsumexp>) return f.logsumexp(n, x, y);
+    if (op == structured_op<Mean> || op == structured_op<Var>) {
+      (op == structured_op<Mean> ? f.sum : f.squares)(n, x, y);
+      return f.divide(y, scalar, y);
+    }
+    if (op == structured_op<Softmax>) return f.softmax(n, x, nullptr, y);
+    if (op == structured_op<LogSoftmax>) return f.log_softmax(n, x, nullptr, y);
+    const void* second = at(code.in[1]);
+    if (op == structured_op<SoftmaxBackward>) return f.softmax_backward(n, x, second, y);
+    if (op == structured_op<LogSoftmaxBackward>) return f.log_softmax_backward(n, x, second, y);
+    if (op == structured_op<LayerNorm>) {
+      const Cell& eps = *static_cast<const Cell*>(scalar);
+      return f.layer_norm(n, x, second, at(code.in[2]),
+                          code.compute == DType::f32 ? static_cast<double>(eps.f) : eps.d, y,
+                          at(code.out[1]), at(code.out[2]));
+    }
+    INGOT_BUG(op == structured_op<LayerNormBackward>, "{} is not an op of rows", op.name);
+    // in: dy, x, mean, rstd, weight
+    f.layer_norm_backward(n, x, second, at(code.in[4]), at(code.in[2]), at(code.in[3]), y);
+  }
+
+ private:
+  void* at(const Operand& o) const {
+    switch (o.kind) {
+      case Operand::memory:
+        return row_.data[o.index];
+      case Operand::temporary:
+        return slot(p_.temporaries[static_cast<std::size_t>(o.index)].slot);
+      case Operand::scalar:
+        return const_cast<Cell*>(&row_.scalars[o.index]);
+      case Operand::none:
+        break;
+    }
+    return nullptr;
+  }
+  char* slot(int k) const { return row_.scratch + k * row_slot_bytes(row_.n); }
+  i64 inner(const Operand& o) const {
+    return o.kind == Operand::memory ? row_.strides[o.index] : inner_stride(p_, o);
+  }
+
+  // Casts run without gaps: operands with strides are packed first.
+  void cast(i64 n, const Operand& out, const Operand& in) const {
+    const CopyLoops& copy = *loops().copy;
+    const auto move = [&](const Operand& o) { return copy.move[item_log2(item_size(o.dtype))]; };
+    const void* from = at(in);
+    if (n > 1 && inner(in) != 1) {
+      move(in)(n, slot(p_.slots), 1, from, inner(in));
+      from = slot(p_.slots);
+    }
+    if (out.dtype == in.dtype) return move(out)(n, at(out), 1, from, 1);
+    copy.cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)](n, at(out), from);
+  }
+
+  const RowProgram& p_;
+  const RowAddresses& row_;
+};
+
+}  // namespace
+
+void interpret_row(const RowProgram& program, const std::vector<LoopFn>& loops,
+                   const RowAddresses& row) {
+  const Interpreter interpreter(program, row);
+  for (std::size_t k = 0; k < program.code.size(); ++k) {
+    const RowInstruction& code = program.code[k];
+    if (code.kind == RowInstruction::whole) {
+      interpreter.whole(code);
+    } else {
+      interpreter.elementwise(code, loops[k]);
+    }
+  }
+}
+
+}  // namespace ingot::compiler

@@ -1,0 +1,125 @@
+#include <ingot/compiler/fusion/row_space.h>
+#include <ingot/kernels/ops/structured/composites.h>
+#include <ingot/kernels/ops/structured/reductions.h>
+
+namespace ingot::compiler {
+
+namespace {
+
+using namespace structured;
+
+template <class... Row>
+bool is_any(const OpInfo& op) {
+  return ((op == structured_op<Row>) || ...);
+}
+
+// How many trailing axes the op works along; 0: not along rows.
+int trailing_axes(const OpInfo& op, const Attrs& attrs, const Meta& x) {
+  if (is_any<Softmax, LogSoftmax, SoftmaxBackward, LogSoftmaxBackward>(op)) {
+    return attrs.a == x.dim() - 1 ? 1 : 0;
+  }
+  if (is_any<LayerNorm, LayerNormBackward>(op)) return static_cast<int>(attrs.c);
+  if (!reduces_rows(op)) return 0;
+  const int n = attrs.dims.size();
+  for (int d = 0; d < n; ++d) {
+    if (attrs.dims[d] != x.dim() - n + d) return 0;
+  }
+  return n;
+}
+
+Dims part(const Dims& dims, int begin, int end) {
+  Dims result;
+  for (int d = begin; d < end; ++d) result.push_back(dims[d]);
+  return result;
+}
+
+// The one stride of several axes walked as one; an axis of size 1 has none.
+std::optional<i64> merged_stride(const Dims& sizes, const Dims& strides, int begin) {
+  std::optional<i64> inner;
+  i64 next = 0;
+  for (int d = sizes.size() - 1; d >= begin; --d) {
+    if (sizes[d] == 1) continue;
+    if (!inner) {
+      inner = strides[d];
+    } else if (strides[d] != next) {
+      return std::nullopt;
+    }
+    next = strides[d] * sizes[d];
+  }
+  return inner ? inner : 0;
+}
+
+}  // namespace
+
+i64 RowSpace::length() const { return part(sizes, sizes.size() - axes, sizes.size()).product(); }
+Dims RowSpace::leading() const { return part(sizes, 0, sizes.size() - axes); }
+
+bool reduces_blocks(const OpInfo& op) { return is_any<Sum, Mean, Prod, Amax, Amin>(op); }
+bool reduces_rows(const OpInfo& op) { return reduces_blocks(op) || is_any<Var, Logsumexp>(op); }
+
+std::optional<RowSpace> row_space(const Segment& s, const SegmentOp& op) {
+  const bool of_rows =
+      reduces_rows(*op.op) || is_any<Softmax, LogSoftmax, SoftmaxBackward, LogSoftmaxBackward,
+                                     LayerNorm, LayerNormBackward>(*op.op);
+  if (!of_rows || op.in.empty() || op.in[0] < 0 || op.writes >= 0) return std::nullopt;
+  const Meta& x = s.meta(op.in[0]);
+  if (!x.device.is_cpu() || (x.dtype != DType::f32 && x.dtype != DType::f64)) return std::nullopt;
+  for (int v : op.in) {
+    if (v >= 0 && s.meta(v).dtype != x.dtype) return std::nullopt;
+  }
+  for (int v : op.out) {
+    if (s.meta(v).dtype != x.dtype || !is_contiguous(s.meta(v))) return std::nullopt;
+  }
+  const int axes = trailing_axes(*op.op, op.attrs, x);
+  if (axes < 1 || x.numel() == 0) return std::nullopt;
+  RowSpace space{x.sizes, axes};
+  const i64 n = space.length();
+  if (n < kShortestRow || (n > kLongestRow && !reduces_blocks(*op.op))) return std::nullopt;
+  // The order of a sum follows the memory of its operand: only row-major is the order of a row.
+  if (reduces_rows(*op.op) && !is_contiguous(x)) return std::nullopt;
+  return space;
+}
+
+std::optional<RowWalk> walk_of_whole(const Meta& m, const RowSpace& space) {
+  const int lead = space.sizes.size() - space.axes;
+  const Dims strides = broadcast_strides(m, space.sizes);
+  const std::optional<i64> inner = merged_stride(space.sizes, strides, lead);
+  if (!inner) return std::nullopt;
+  RowWalk walk{part(strides, 0, lead), *inner};
+  for (int d = 0; d < lead; ++d) {
+    if (space.sizes[d] == 1) walk.lead[d] = 0;
+  }
+  return walk;
+}
+
+std::optional<RowWalk> walk_of_row_values(const Meta& m, const Dims& sizes, const RowSpace& space) {
+  const Dims lead = space.leading(), strides = broadcast_strides(m, sizes);
+  RowWalk walk{Dims::filled(lead.size(), 0), 0};
+  int d = 0;
+  for (int k = 0; k < sizes.size(); ++k) {
+    if (sizes[k] == 1) continue;
+    while (d < lead.size() && lead[d] == 1) ++d;
+    if (d == lead.size() || lead[d] != sizes[k]) return std::nullopt;
+    walk.lead[d++] = strides[k];
+  }
+  while (d < lead.size() && lead[d] == 1) ++d;
+  return d == lead.size() ? std::optional(walk) : std::nullopt;
+}
+
+RowWalk dense_whole(const RowSpace& space) {
+  RowWalk walk = dense_row_values(space);
+  for (i64& stride : walk.lead) stride *= space.length();
+  walk.inner = 1;
+  return walk;
+}
+
+RowWalk dense_row_values(const RowSpace& space) {
+  const Dims lead = space.leading();
+  RowWalk walk{contiguous_strides(lead), 0};
+  for (int d = 0; d < lead.size(); ++d) {
+    if (lead[d] == 1) walk.lead[d] = 0;
+  }
+  return walk;
+}
+
+}  // namespace ingot::compiler
