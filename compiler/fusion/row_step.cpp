@@ -50,6 +50,12 @@ double divisor(const ScalarUse& use, const Segment& s, i64 length) {
   return static_cast<double>(std::max<i64>(length - correction, 0));
 }
 
+// Values that stay in the cache anyway gain little from one pass, and short rows lose it to the
+// interpreter's calls.
+bool is_small(const RowSpace& space) {
+  return space.length() < 512 && space.sizes.product() < 65536;
+}
+
 }  // namespace
 
 struct RowStep::Call {
@@ -89,7 +95,10 @@ bool RowStep::offsets_agree(const Binding& binding) const {
 }
 
 void RowStep::run(const Segment& segment, const Binding& binding) const {
-  if (!offsets_agree(binding)) return run_apart(program_.ops, segment, binding);
+  const bool interpreted = kernel<RowsFn>() == nullptr;
+  if (!offsets_agree(binding) || (interpreted && is_small(program_.space))) {
+    return run_apart(program_.ops, segment, binding);
+  }
   apply_env();
   Call call{segment, binding, {}};
   for (std::size_t i = 0; i < program_.scalars.size(); ++i) {

@@ -74,7 +74,7 @@ std::vector<Program> programs() {
   };
 }
 
-const Dims kShapes[] = {{3, 40}, {2, 3, 33}, {5, 256}, {1, 4096}, {70, 100}, {3, 8192}};
+const Dims kShapes[] = {{3, 40}, {2, 3, 33}, {5, 256}, {1, 4096}, {700, 100}, {3, 8192}};
 
 void check(const Program& p, const Tensor& x, CompileOptions options) {
   SCOPED_TRACE(std::string(p.name) + " of " + describe(x.meta()));
