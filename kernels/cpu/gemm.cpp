@@ -195,6 +195,7 @@ void run_tasks(void* job, std::int64_t begin, std::int64_t end) {
 // costs more than it saves (some 10 us on one core); the second is the least that a task holds.
 constexpr Index kParallelWork = Index{1} << 20;
 constexpr Index kTaskWork = Index{1} << 18;
+constexpr Index kFewRows = 96;
 
 template <class T>
 void run_row_major(const GemmArgs& g, const GemmBatch& batch) {
@@ -206,7 +207,9 @@ void run_row_major(const GemmArgs& g, const GemmBatch& batch) {
   if (threads > 1 && want > 1) {
     // Wide and tall tiles first: rows share a packed B, columns share the cached A.
     job.col_tiles = max_of(1, min_of(want, g.n / 256));
-    job.row_tiles = min_of((want + job.col_tiles - 1) / job.col_tiles, (g.m + 47) / 48);
+    // Every tile packs its own piece of B: with few rows that is the larger part of its reading.
+    const Index most = g.m <= kFewRows ? 1 : (g.m + 47) / 48;
+    job.row_tiles = min_of((want + job.col_tiles - 1) / job.col_tiles, most);
     job.col_tiles = min_of((want + job.row_tiles - 1) / job.row_tiles,
                            (g.n + kColumnUnit<T> - 1) / kColumnUnit<T>);
   }
