@@ -36,17 +36,20 @@ To convert_value(From v) {
 
 template <class To, class From>
 void read_as(const Tensor& t, const void* data, std::vector<To>* out) {
-  // Logical order: odometer over all axes.
+  // Logical order: an odometer over all axes but the last, which is a loop.
   const Meta& m = t.meta();
+  const i64 n = m.numel(), row = m.dim() == 0 ? 1 : m.sizes.back();
+  const i64 step = m.dim() == 0 ? 0 : m.strides.back();
   Dims at = Dims::filled(m.dim(), 0);
-  i64 offset = 0, n = m.numel();
-  out->reserve(static_cast<std::size_t>(n));
-  for (i64 i = 0; i < n; ++i) {
-    out->push_back(convert_value<To>(static_cast<const From*>(data)[offset]));
-    for (int d = m.dim() - 1; d >= 0; --d) {
-      offset += m.strides[d];
+  out->resize(static_cast<std::size_t>(n));
+  auto to = out->begin();
+  const From* from = static_cast<const From*>(data);
+  for (i64 begin = 0; begin < n; begin += row) {
+    for (i64 i = 0; i < row; ++i) *to++ = convert_value<To>(from[i * step]);
+    for (int d = m.dim() - 2; d >= 0; --d) {
+      from += m.strides[d];
       if (++at[d] < m.sizes[d]) break;
-      offset -= at[d] * m.strides[d];
+      from -= at[d] * m.strides[d];
       at[d] = 0;
     }
   }

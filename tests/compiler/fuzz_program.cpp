@@ -1,10 +1,10 @@
 #include "compiler/fuzz_program.h"
 
-#include <fmt/format.h>
-
 #include <bit>
 #include <cmath>
 #include <stdexcept>
+
+#include <fmt/format.h>
 
 namespace ingot::fuzz {
 
@@ -16,8 +16,6 @@ std::uint64_t Dice::next() {
 }
 
 namespace {
-
-constexpr int kRows = 3, kCols = 4;
 
 Tensor noise(Dims sizes, Dice& dice) {
   std::vector<float> values(static_cast<std::size_t>(sizes.product()));
@@ -57,7 +55,7 @@ class Run {
     return t.is_floating_point() ? t : t.to(kFloat32);
   }
   void push(Tensor t) {
-    if (t.numel() <= 4096) pool_.push_back(std::move(t));
+    if (t.numel() <= 4096 + 4 * features_.rows * features_.cols) pool_.push_back(std::move(t));
   }
   // A partner whose shape broadcasts with t's.
   Tensor partner(const Tensor& t) {
@@ -77,6 +75,7 @@ class Run {
   double scalar() { return std::round(value_.real() * 64 - 32) / 16; }
 
   void step() {
+    if (features_.rowwise && shape_.chance(30)) return along_rows();
     switch (shape_.below(22)) {
       case 0:
       case 1:
@@ -241,7 +240,7 @@ class Run {
   Tensor noise_like_weight(i64 rows) {
     // From the capture when it fits, so that weights are captures as in real programs.
     const Tensor& w = world_.captures[0];
-    return w.dim() == 2 && w.size(0) == rows ? w : ones({rows, kCols});
+    return w.dim() == 2 && w.size(0) == rows ? w : ones({rows, features_.cols});
   }
   void composite() {
     Tensor x = floating();
@@ -253,6 +252,33 @@ class Run {
         return push(log_softmax(x, 0));
       default:
         return push(layer_norm(x, {x.size(-1)}));
+    }
+  }
+  // What a program along rows is made of: a value a row, broadcast back to the rows it came from.
+  void along_rows() {
+    Tensor x = floating();
+    if (x.dim() == 0 || x.numel() == 0) return;
+    switch (shape_.below(10)) {
+      case 0:
+        return push(x - x.mean(-1, true));
+      case 1:
+        return push(x / (x.abs().sum(-1, true) + 1));
+      case 2:
+        return push(exp(clamp(x - x.amax(-1, true), -8, 8)));
+      case 3:
+        return push(x * rsqrt(square(x).mean(-1, true) + 0.5));
+      case 4:
+        return push(softmax(x * 0.5, -1));
+      case 5:
+        return push(log_softmax(x, -1) + x);
+      case 6:
+        return push(layer_norm(x + 1, {x.size(-1)}) * 0.5);
+      case 7:
+        return push(logsumexp(x, -1, true));
+      case 8:
+        return push(tanh(x).sum());
+      default:
+        return push(x.var(-1, 1, true) + x.amin(-1, true));
     }
   }
   void write() {
@@ -309,9 +335,9 @@ class Run {
       case 0:
         return push(dropout(x, 0.5));
       case 1:
-        return push(rand({kRows, kCols}));
+        return push(rand({features_.rows, features_.cols}));
       default:
-        return push(randn({kCols}));
+        return push(randn({features_.cols}));
     }
   }
   void drop() {
@@ -324,7 +350,7 @@ class Run {
   void host() {
     // A staging buffer, refilled while pending ops may still read what came from it.
     for (float& v : world_.staging) v = static_cast<float>(value_.real());
-    push(from_vector(world_.staging, {kRows, kCols}));
+    push(from_vector(world_.staging, {features_.rows, features_.cols}));
     world_.host_log.push_back(any().requires_grad() ? 1 : 0);
   }
   void rare();
@@ -373,7 +399,7 @@ void Run::rare() {
       // A guard that restores a weight when the scope ends.
       Tensor& w = world_.captures[1];
       Tensor saved = w;
-      w = noise({kRows, kCols}, value_);
+      w = noise({features_.rows, features_.cols}, value_);
       push(w * 2.0);
       w = saved;
       return;
@@ -389,19 +415,22 @@ void Run::rare() {
 
 }  // namespace
 
-World make_world(std::uint64_t seed) {
+World make_world(std::uint64_t seed, const Features& f) {
   Dice dice(seed ^ 0xabcdef);
   World w;
-  w.args.push_back(noise({kRows, kCols}, dice));
-  w.args.push_back(noise({kCols}, dice));
-  w.captures.push_back(noise({kCols, kCols}, dice));
-  w.captures.push_back(noise({kRows, kCols}, dice));
-  w.captures.push_back(noise({kCols}, dice));
+  w.staging.resize(static_cast<std::size_t>(f.rows * f.cols));
+  w.args.push_back(noise({f.rows, f.cols}, dice));
+  w.args.push_back(noise({f.cols}, dice));
+  // A large square of drawn numbers would take longer than the program.
+  w.captures.push_back(f.cols > 100 ? noise({f.cols, 1}, dice) * noise({f.cols}, dice)
+                                    : noise({f.cols, f.cols}, dice));
+  w.captures.push_back(noise({f.rows, f.cols}, dice));
+  w.captures.push_back(noise({f.cols}, dice));
   if (dice.chance(50)) w.captures[0].requires_grad_();
   if (dice.chance(50)) w.captures[2].requires_grad_();
-  if (dice.chance(30)) w.captures.push_back(w.args[0]);            // the argument itself
-  if (dice.chance(30)) w.captures.push_back(w.captures[1].t());    // a view of a capture
-  if (dice.chance(30)) w.args.push_back(w.captures[1][0]);         // an argument inside a capture
+  if (dice.chance(30)) w.captures.push_back(w.args[0]);          // the argument itself
+  if (dice.chance(30)) w.captures.push_back(w.captures[1].t());  // a view of a capture
+  if (dice.chance(30)) w.args.push_back(w.captures[1][0]);       // an argument inside a capture
   return w;
 }
 
@@ -412,13 +441,15 @@ std::vector<Tensor> Program::run(World& world, int call) const {
 void Program::between_calls(World& world, int call) const {
   Dice dice(seed_ * 77 + static_cast<std::uint64_t>(call));
   NoGradGuard guard;
-  if (dice.chance(30)) world.args[0] = noise({kRows, kCols}, dice);
-  if (dice.chance(15)) world.captures[1] = noise({kRows, kCols}, dice);           // swapped
-  if (dice.chance(10)) world.captures[1] = noise({kRows * kCols + 1}, dice).narrow(
-                           0, 1, kRows * kCols).view({kRows, kCols});              // re-aligned
-  if (dice.chance(10)) world.captures[1] = world.args[0];                          // aliased
+  const i64 rows = features_.rows, cols = features_.cols;
+  if (dice.chance(30)) world.args[0] = noise({rows, cols}, dice);
+  if (dice.chance(15)) world.captures[1] = noise({rows, cols}, dice);  // swapped
+  if (dice.chance(10))
+    world.captures[1] =
+        noise({rows * cols + 1}, dice).narrow(0, 1, rows * cols).view({rows, cols});  // re-aligned
+  if (dice.chance(10)) world.captures[1] = world.args[0];                             // aliased
   if (dice.chance(10)) world.captures[2].requires_grad_(!world.captures[2].requires_grad());
-  if (dice.chance(10)) world.args[0] = noise({kRows + 1, kCols}, dice);            // a new shape
+  if (dice.chance(10)) world.args[0] = noise({rows + 1, cols}, dice);  // a new shape
   if (dice.chance(20)) world.escaped.clear();
   for (Tensor& t : world.captures) {
     if (t.is_leaf() && t.requires_grad() && dice.chance(40)) t.mutable_grad() = Tensor();

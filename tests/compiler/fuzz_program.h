@@ -30,14 +30,18 @@ struct World {
   std::vector<Tensor> args;
   std::vector<Tensor> captures;
   std::vector<Tensor> escaped;
-  std::vector<float> staging = std::vector<float>(12);
+  std::vector<float> staging;
   std::vector<double> host_log;  // host-visible facts: values read, versions, grad flags
 };
-World make_world(std::uint64_t seed);
 
 struct Features {
   bool grad = true, in_place = true, observe = true, random = true, throws = true, nested = true;
+  // Sizes of the tensors that everything is made from. Long rows are what reductions and composites
+  // fuse along; `rowwise` draws those more often.
+  i64 rows = 3, cols = 4;
+  bool rowwise = false;
 };
+World make_world(std::uint64_t seed, const Features& features);
 
 class Program {
  public:

@@ -1,12 +1,12 @@
 // Differential fuzzing: each random program runs on two equal worlds, eagerly and compiled, call
 // after call; results, arguments, captures, gradients, escaped tensors, host facts and the random
 // state must stay equal, bit for bit. FUZZ_PROGRAMS sets how many, FUZZ_SEED the first one.
-#include "compiler/fuzz_program.h"
+#include <cstdlib>
+#include <iostream>
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <iostream>
+#include "compiler/fuzz_program.h"
 
 namespace ingot {
 namespace {
@@ -36,7 +36,7 @@ std::string run_program(std::uint64_t seed, fuzz::Features features, CompileOpti
                         Tally* tally) {
   fuzz::Program program(seed, features);
   manual_seed(seed);
-  fuzz::World eager = fuzz::make_world(seed), compiled = fuzz::make_world(seed);
+  fuzz::World eager = fuzz::make_world(seed, features), compiled = fuzz::make_world(seed, features);
   int call = 0;
   auto f = compile([&](const std::vector<Tensor>&) { return program.run(compiled, call); },
                    std::move(options));
@@ -105,6 +105,16 @@ TEST(Fuzz, WithoutFusion) { run_many({}, {.disable = {"fusion"}}, 200); }
 
 // A bound of one path: most calls fall back to eager execution in the middle.
 TEST(Fuzz, AtTheLimit) { run_many({}, {.disable = {"codegen"}, .max_variants = 1}, 200); }
+
+// Rows that the interpreter takes as one group, and with other numbers generated code.
+TEST(Fuzz, AlongRows) {
+  run_many({.nested = false, .rows = 2, .cols = 520, .rowwise = true},
+           {.disable = {"codegen"}, .verify = true}, 60);
+}
+
+TEST(Fuzz, AlongRowsGenerated) {
+  run_many({.grad = false, .nested = false, .rows = 5, .cols = 40, .rowwise = true}, {}, 10);
+}
 
 // Each new kernel costs a run of the host compiler, so these are few.
 TEST(Fuzz, GeneratedCode) { run_many({}, {}, 15); }
