@@ -6,6 +6,7 @@
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/generator.h>
 #include <ingot/runtime/observer.h>
+#include <ingot/runtime/small_array.h>
 
 namespace ingot {
 
@@ -18,24 +19,6 @@ constinit thread_local const Loc* t_line = nullptr;
 
 // More inputs than this (a long cat) go through the heap.
 constexpr int kInlineInputs = 8;
-
-// An array of n T on the stack when small.
-template <class T>
-class Array {
- public:
-  explicit Array(int n)
-      : data_(n <= kInlineInputs ? inline_ : new T[static_cast<std::size_t>(n)]) {}
-  ~Array() {
-    if (data_ != inline_) delete[] data_;
-  }
-  Array(const Array&) = delete;
-  T& operator[](int i) { return data_[i]; }
-  T* data() { return data_; }
-
- private:
-  T inline_[kInlineInputs];
-  T* data_;
-};
 
 void check_ready(const Storage& s, const Call& call) {
   switch (s.state.load(std::memory_order_acquire)) {
@@ -91,7 +74,7 @@ void run(const Call& call, const OpArgs& args, Tensor* out, Ticket* ticket) {
   if (op.kind == OpKind::random) {
     *ticket = draw_ticket(metas[0].device, structured::blocks_drawn(metas[0]));
   }
-  Array<BufferView> in(call.n_in);
+  SmallArray<BufferView, kInlineInputs> in(call.n_in);
   for (int i = 0; i < call.n_in; ++i) {
     in[i] = args.has(i) ? BufferView{call.in[i]->get().data(), args.in[i]}
                         : BufferView{nullptr, nullptr};
@@ -160,7 +143,7 @@ void dispatch_at(const Call& call, Tensor* out) {
     record_history(call, out);
     return;
   }
-  Array<const Meta*> metas(call.n_in);
+  SmallArray<const Meta*, kInlineInputs> metas(call.n_in);
   for (int i = 0; i < call.n_in; ++i) {
     bool present = call.in[i] != nullptr && call.in[i]->defined();
     metas[i] = present ? &call.in[i]->meta() : nullptr;

@@ -4,62 +4,10 @@
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/runtime/allocator.h>
+#include <ingot/runtime/free_list.h>
 #include <ingot/runtime/storage.h>
 
 namespace ingot {
-
-namespace {
-
-// A thread's free objects of one type. Objects may be freed by another thread than made them; past
-// the cap they go back to the system. Trivial, so that it outlives every thread_local destructor.
-template <class T>
-struct FreeList {
-  static constexpr int kCap = 4096;
-  struct Node {
-    Node* next;
-  };
-  Node* head = nullptr;
-  int count = 0;
-
-  void* take() {
-    if (head == nullptr) return ::operator new(sizeof(T));
-    Node* node = std::exchange(head, head->next);
-    --count;
-    return node;
-  }
-  void give(void* memory) {
-    if (count == kCap) {
-      ::operator delete(memory);
-      return;
-    }
-    head = new (memory) Node{head};
-    ++count;
-  }
-};
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-template <class T>
-void* take_object() {
-  return ::operator new(sizeof(T));
-}
-template <class T>
-void give_object(void* memory) {
-  ::operator delete(memory);
-}
-#else
-template <class T>
-constinit thread_local FreeList<T> t_free;
-template <class T>
-void* take_object() {
-  return t_free<T>.take();
-}
-template <class T>
-void give_object(void* memory) {
-  t_free<T>.give(memory);
-}
-#endif
-
-}  // namespace
 
 Ref<Storage> Storage::create(std::size_t bytes, Device device) {
   void* data = allocate(bytes, device);
