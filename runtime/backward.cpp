@@ -1,12 +1,13 @@
 // The backward engine: visits the history from the deepest node down, each node once.
 #include <algorithm>
 #include <array>
-#include <unordered_map>
+#include <vector>
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/runtime/internal_ops.h>
 #include <ingot/runtime/node.h>
 #include <ingot/runtime/ops.h>
+#include <ingot/runtime/place_map.h>
 
 namespace ingot {
 
@@ -18,29 +19,45 @@ struct Visit {
   std::array<Tensor, kMaxOutputs> dy;
 };
 
+// The tables of one run, kept by the thread for the next.
+struct Tables {
+  std::vector<Visit> visits;
+  PlaceMap places;  // in visits, by node
+  std::vector<Node*> stack;
+  std::vector<int> order, starts;
+  std::vector<Tensor> grads;
+  bool busy = false;
+};
+
 class Run {
  public:
-  Run(bool keep, Loc loc) : keep_(keep), loc_(loc) {}
+  Run(Tables& tables, bool keep, Loc loc) : t_(tables), keep_(keep), loc_(loc) {
+    t_.busy = true;
+    t_.places.clear();
+  }
+  ~Run() {
+    t_.visits.clear();
+    t_.stack.clear();
+    t_.grads.clear();
+    t_.busy = false;
+  }
+  Run(const Run&) = delete;
 
   void start(const Edge& root, const Tensor& gradient) {
     if (root.node) collect(root.node.get());
-    // Depth orders a node after all that consume its results; ties keep the order of discovery.
-    std::vector<int> order(visits_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return visits_[index(a)].node->depth > visits_[index(b)].node->depth;
-    });
+    put_in_order();
     flow(root, gradient);
-    std::vector<Tensor> grads;
-    for (int i : order) {
-      Visit& v = visits_[index(i)];
+    for (int i : t_.order) {
+      Visit& v = t_.visits[index(i)];
       if (!run_hooks(v)) continue;
-      grads.assign(v.node->edges.size(), Tensor());
-      v.node->apply(v.dy.data(), grads.data(), keep_);
-      v.dy = {};
-      for (std::size_t k = 0; k < grads.size(); ++k) {
+      const int n = v.node->edges.size();
+      if (index(n) > t_.grads.size()) t_.grads.resize(index(n));
+      v.node->apply(v.dy.data(), t_.grads.data(), keep_);
+      for (Tensor& dy : v.dy) dy = Tensor();
+      for (int k = 0; k < n; ++k) {
+        Tensor grad = std::exchange(t_.grads[index(k)], Tensor());
         const Edge& e = v.node->edges[k];
-        if (e && grads[k].defined()) flow(e, std::exchange(grads[k], Tensor()));
+        if (e && grad.defined()) flow(e, std::move(grad));
       }
     }
   }
@@ -50,26 +67,42 @@ class Run {
 
   // Depth-first in edge order, without recursion: histories may be very long.
   void collect(Node* root) {
-    std::vector<Node*> stack{root};
-    while (!stack.empty()) {
-      Node* node = stack.back();
-      stack.pop_back();
-      if (!places_.emplace(node, static_cast<int>(visits_.size())).second) continue;
-      visits_.push_back({node, {}});
+    t_.stack.push_back(root);
+    while (!t_.stack.empty()) {
+      Node* node = t_.stack.back();
+      t_.stack.pop_back();
+      if (!t_.places.insert(node, static_cast<int>(t_.visits.size()))) continue;
+      t_.visits.push_back({node, {}});
       for (const Edge& e : node->edges) {
-        if (e.node) stack.push_back(e.node.get());
+        if (e.node) t_.stack.push_back(e.node.get());
       }
+    }
+  }
+
+  // Depth orders a node after all that consume its results; ties keep the order of discovery.
+  // Every depth from the root's down to 1 occurs, so a counting sort touches no more than nodes.
+  void put_in_order() {
+    t_.order.resize(t_.visits.size());
+    if (t_.visits.empty()) return;
+    const int deepest = t_.visits[0].node->depth;
+    t_.starts.assign(index(deepest) + 2, 0);
+    for (const Visit& v : t_.visits) ++t_.starts[index(deepest - v.node->depth) + 1];
+    for (std::size_t d = 1; d < t_.starts.size(); ++d) t_.starts[d] += t_.starts[d - 1];
+    for (std::size_t i = 0; i < t_.visits.size(); ++i) {
+      int& place = t_.starts[index(deepest - t_.visits[i].node->depth)];
+      t_.order[index(place++)] = static_cast<int>(i);
     }
   }
 
   // False when nothing flowed into the node.
   bool run_hooks(Visit& v) {
+    static_assert(kMaxOutputs == 3);
     for (auto& [output, hook] : v.node->hooks) {
       Tensor& dy = v.dy[index(output)];
       if (!dy.defined()) continue;
       if (Tensor replaced = hook(dy); replaced.defined()) dy = replaced;
     }
-    return std::any_of(v.dy.begin(), v.dy.end(), [](const Tensor& t) { return t.defined(); });
+    return v.dy[0].defined() || v.dy[1].defined() || v.dy[2].defined();
   }
 
   void flow(const Edge& e, Tensor dy) {
@@ -77,7 +110,7 @@ class Run {
       accumulate(*e.leaf, std::move(dy));
       return;
     }
-    Tensor& slot = visits_[index(places_.at(e.node.get()))].dy[index(e.output)];
+    Tensor& slot = t_.visits[index(t_.places.at(e.node.get()))].dy[index(e.output)];
     if (slot.defined()) {
       slot = add(slot, Arg(dy, loc_));
     } else {
@@ -102,29 +135,22 @@ class Run {
                                                           : dy.contiguous(loc_);
   }
 
+  Tables& t_;
   bool keep_;
   Loc loc_;
-  std::vector<Visit> visits_;
-  std::unordered_map<Node*, int> places_;
 };
 
 }  // namespace
 
-void Node::destroy(Node* node) {
+void Node::destroy(Node* node) noexcept {
   // Nodes own nodes: a long history is freed from a list, not by recursion.
-  thread_local std::vector<Node*>* pending = nullptr;
-  if (pending != nullptr) {
-    pending->push_back(node);
-    return;
-  }
-  std::vector<Node*> list{node};
-  pending = &list;
-  while (!list.empty()) {
-    Node* next = list.back();
-    list.pop_back();
-    delete next;
-  }
-  pending = nullptr;
+  static constinit thread_local Node* dead = nullptr;
+  static constinit thread_local bool freeing = false;
+  node->next_dead_ = std::exchange(dead, node);
+  if (freeing) return;
+  freeing = true;
+  while (dead != nullptr) delete std::exchange(dead, dead->next_dead_);
+  freeing = false;
 }
 
 void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph, Loc loc) {
@@ -145,7 +171,13 @@ void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph,
   NoGradGuard no_grad;
   Edge edge = gradient_edge(root);
   Tensor seed = gradient.defined() ? gradient : ones_like(root, {}, loc);
-  Run(retain_graph, loc).start(edge, seed);
+  thread_local Tables kept;
+  if (!kept.busy) {
+    Run(kept, retain_graph, loc).start(edge, seed);
+  } else {  // from a hook
+    Tables own;
+    Run(own, retain_graph, loc).start(edge, seed);
+  }
 }
 
 int history_size(const Tensor& t) {

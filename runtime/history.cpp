@@ -3,17 +3,21 @@
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/ops/structured/views.h>
+#include <ingot/runtime/free_list.h>
 #include <ingot/runtime/internal_ops.h>
 #include <ingot/runtime/node.h>
 
 namespace ingot {
 
 AutogradMeta& autograd_meta(TensorImpl& t) {
-  if (t.autograd == nullptr) t.autograd = new AutogradMeta;
+  if (t.autograd == nullptr) t.autograd = new (take_object<AutogradMeta>()) AutogradMeta;
   return *t.autograd;
 }
 
-void destroy(AutogradMeta* meta) noexcept { delete meta; }
+void destroy(AutogradMeta* meta) noexcept {
+  meta->~AutogradMeta();
+  give_object<AutogradMeta>(meta);
+}
 
 namespace {
 
@@ -73,10 +77,7 @@ void record_write_through_view(const Call& call, TensorImpl& window, Ref<Node> i
 
 Edge gradient_edge(const Tensor& t) {
   refresh_view(t);
-  TensorImpl& x = t.get();
-  if (!x.requires_grad) return {};
-  if (is_leaf(x)) return {{}, t.ref(), 0};
-  return {x.autograd->grad_fn, {}, x.autograd->output};
+  return edge_of(t.get());
 }
 
 void check_write(const Call& call) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ingot/runtime/autograd.h>
+#include <ingot/runtime/small_array.h>
 
 namespace ingot {
 
@@ -15,11 +16,15 @@ struct SavedTensor {
   std::uint32_t version = 0;
 };
 
+// Ops of more inputs than this (a cat) keep them on the heap.
+inline constexpr int kFewInputs = 3;
+
 class Node {
  public:
   using Hook = std::function<Tensor(const Tensor&)>;
 
-  Node(const OpInfo& o, const Attrs& a, Loc l) : op(o), attrs(a), loc(l) {}
+  Node(const OpInfo& o, const Attrs& a, Loc l, int n_edges)
+      : op(o), attrs(a), loc(l), edges(n_edges) {}
   virtual ~Node() = default;
   void retain() { refs_.retain(); }
   void release() {
@@ -34,12 +39,13 @@ class Node {
   Attrs attrs;
   Loc loc;
   int depth = 0;  // above the deepest input
-  std::vector<Edge> edges;
+  SmallArray<Edge, kFewInputs> edges;
   std::vector<std::pair<int, Hook>> hooks;  // by result
 
  private:
-  static void destroy(Node* node);
+  static void destroy(Node* node) noexcept;
   RefCount refs_;
+  Node* next_dead_ = nullptr;
 };
 
 // The gradient rule of a structured row, instantiated for Tensor.
@@ -49,6 +55,13 @@ struct StructuredRule {
 };
 // vjp is null for ops without a gradient.
 const StructuredRule& structured_rule(const OpInfo& op);
+
+// Where a gradient of x goes, when its history is up to date.
+inline Edge edge_of(TensorImpl& x) {
+  if (!x.requires_grad) return {};
+  if (x.autograd == nullptr || !x.autograd->grad_fn) return {{}, Ref<TensorImpl>(&x), 0};
+  return {x.autograd->grad_fn, {}, x.autograd->output};
+}
 
 // The history of one dispatched op; saves what the rules of the wanted gradients read.
 Ref<Node> make_op_node(const Call& call, const Tensor* out, const bool* wanted);

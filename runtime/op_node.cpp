@@ -3,6 +3,7 @@
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/ops/row.h>
+#include <ingot/runtime/free_list.h>
 #include <ingot/runtime/internal_ops.h>
 #include <ingot/runtime/node.h>
 
@@ -22,31 +23,45 @@ Tensor alias(const Tensor& t) {
 class OpNode final : public Node {
  public:
   OpNode(const Call& call, const Tensor* out, const bool* wanted)
-      : Node(call.op, call.attrs, call.loc), n_in_(call.n_in) {
-    edges.resize(static_cast<std::size_t>(n_in_));
-    metas_.resize(static_cast<std::size_t>(n_in_));
-    saved_in_.resize(static_cast<std::size_t>(n_in_));
-    for (int i = 0; i < n_in_; ++i) {
+      : Node(call.op, call.attrs, call.loc, call.n_in), saved_in_(call.n_in) {
+    const bool elementwise = op.kind == OpKind::elementwise;
+    const int n = call.n_in;
+    bool any_stretched = false;
+    for (int i = 0; i < n; ++i) {
       if (call.in[i] == nullptr || !call.in[i]->defined()) {
         absent_ |= 1u << i;  // only ops of few operands leave one out
         continue;
       }
-      metas_[at(i)] = call.in[i]->meta();
       if (!wanted[i]) continue;
-      edges[at(i)] = gradient_edge(*call.in[i]);
+      TensorImpl& x = *call.in[i]->impl();
+      edges[i] = edge_of(x);
+      any_stretched |= !(x.meta.sizes == out[0].impl()->meta.sizes);
     }
-    SaveMask mask = saves(wanted);
-    for (int i = 0; i < std::min(n_in_, kOut0); ++i) {
+    // The gradient of an elementwise op needs no geometry where nothing was broadcast.
+    if (!elementwise || any_stretched) {
+      metas_ = std::make_unique<Meta[]>(static_cast<std::size_t>(n));
+      for (int i = 0; i < n; ++i) {
+        if (call.in[i] != nullptr && call.in[i]->defined()) metas_[at(i)] = call.in[i]->meta();
+      }
+    }
+    const SaveMask mask = saves(wanted);
+    if (mask == 0) return;
+    for (int i = 0; i < std::min(n, kOut0); ++i) {
       if ((mask >> i & 1) == 0 || (absent_ >> i & 1) != 0) continue;
       // What the op overwrote is gone: its saved version is the one before the write.
       std::uint32_t version = call.in[i]->get().storage->version - (i == call.writes ? 1 : 0);
-      saved_in_[at(i)] = {*call.in[i], version};
+      saved_in_[i].tensor = *call.in[i];
+      saved_in_[i].version = version;
     }
     for (int i = 0; i < call.op.n_out; ++i) {
       if ((mask >> (kOut0 + i) & 1) == 0) continue;
-      saved_out_[i] = {alias(out[i]), out[i].get().storage->version};
+      saved_out_[i].tensor = alias(out[i]);
+      saved_out_[i].version = out[i].get().storage->version;
     }
   }
+
+  static void* operator new(std::size_t) { return take_object<OpNode>(); }
+  static void operator delete(void* memory) noexcept { give_object<OpNode>(memory); }
 
   void apply(const Tensor* dy, Tensor* grads, bool keep) override {
     LineScope line(loc);
@@ -64,15 +79,17 @@ class OpNode final : public Node {
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  int n_in() const { return edges.size(); }
 
   SaveMask saves(const bool* wanted) const {
-    if (op.kind != OpKind::elementwise) return structured_rule(op).saves(n_in_);
+    const int n = n_in();
+    if (op.kind != OpKind::elementwise) return structured_rule(op).saves(n);
     SaveMask mask = 0;
-    for (int k = 0; k < n_in_; ++k) {
+    for (int k = 0; k < n; ++k) {
       if (!wanted[k]) continue;
       unsigned uses = op.gradients[k].uses;
-      mask |= uses & ((1u << n_in_) - 1u);
-      if ((uses >> n_in_ & 1) != 0) mask |= 1u << kOut0;
+      mask |= uses & ((1u << n) - 1u);
+      if ((uses >> n & 1) != 0) mask |= 1u << kOut0;
     }
     return mask;
   }
@@ -91,41 +108,44 @@ class OpNode final : public Node {
 
   // Gradient K is a row over a subset of (inputs, result, dy); a scalar operand stays a scalar.
   void apply_elementwise(const Tensor& dy, Tensor* grads) {
-    for (int k = 0; k < n_in_; ++k) {
-      if (!edges[at(k)]) continue;
+    const int n = n_in();
+    for (int k = 0; k < n; ++k) {
+      if (!edges[k]) continue;
       const GradientRow& row = op.gradients[k];
-      Tensor grad = dy;
-      if (!row.passes) {
-        const Tensor* operands[kMaxRowInputs];
-        Attrs row_attrs;
-        int n = 0, scalar = 0;
-        for (int i = 0; i < n_in_ + 2; ++i) {
-          bool is_scalar = i < n_in_ && (absent_ >> i & 1) != 0;
-          if ((row.uses >> i & 1) != 0) {
-            operands[n++] = is_scalar    ? nullptr
-                            : i < n_in_  ? &unpack(saved_in_[at(i)])
-                            : i == n_in_ ? &unpack(saved_out_[0])
-                                         : &dy;
-            if (is_scalar) row_attrs.add_scalar(attrs.s[scalar]);
-          }
-          if (is_scalar) ++scalar;
-        }
-        grad = dispatch({*row.op, operands, n, row_attrs, loc});
-      }
-      grads[k] = sum_to_size(grad, metas_[at(k)].sizes, loc);
+      Tensor grad = row.passes ? dy : gradient(row, dy);
+      grads[k] = metas_ == nullptr ? std::move(grad) : sum_to_size(grad, metas_[at(k)].sizes, loc);
     }
+  }
+
+  Tensor gradient(const GradientRow& row, const Tensor& dy) {
+    const int n = n_in();
+    const Tensor* operands[kMaxRowInputs];
+    Attrs row_attrs;
+    int count = 0, scalar = 0;
+    for (int i = 0; i < n + 2; ++i) {
+      bool is_scalar = i < n && (absent_ >> i & 1) != 0;
+      if ((row.uses >> i & 1) != 0) {
+        operands[count++] = is_scalar ? nullptr
+                            : i < n   ? &unpack(saved_in_[i])
+                            : i == n  ? &unpack(saved_out_[0])
+                                      : &dy;
+        if (is_scalar) row_attrs.add_scalar(attrs.s[scalar]);
+      }
+      if (is_scalar) ++scalar;
+    }
+    return dispatch({*row.op, operands, count, row_attrs, loc});
   }
 
   struct Rule final : Vjp<Tensor> {
     Rule(const OpNode& n, const Tensor* d, Tensor* g)
         : Vjp<Tensor>(n.attrs), node(n), grads(d), results(g) {}
-    Tensor in(int i) const override { return node.unpack(node.saved_in_[at(i)]); }
+    Tensor in(int i) const override { return node.unpack(node.saved_in_[i]); }
     Tensor out(int i) const override { return node.unpack(node.saved_out_[i]); }
     bool has_dy(int i) const override { return grads[i].defined(); }
     Tensor dy(int i) const override { return grads[i]; }
-    bool needs(int i) const override { return static_cast<bool>(node.edges[at(i)]); }
+    bool needs(int i) const override { return static_cast<bool>(node.edges[i]); }
     const Meta& in_meta(int i) const override { return node.metas_[at(i)]; }
-    int n_in() const override { return node.n_in_; }
+    int n_in() const override { return node.edges.size(); }
     void set(int i, Tensor grad) override {
       if (needs(i)) results[i] = std::move(grad);
     }
@@ -134,24 +154,23 @@ class OpNode final : public Node {
     Tensor* results;
   };
 
-  int n_in_;
   unsigned absent_ = 0;  // inputs that are scalars or were left out
   bool released_ = false;
-  std::vector<Meta> metas_;
-  std::vector<SavedTensor> saved_in_;
+  std::unique_ptr<Meta[]> metas_;  // of the inputs; none: the rule does not ask for them
+  SmallArray<SavedTensor, kFewInputs> saved_in_;
   SavedTensor saved_out_[kMaxOutputs];
 };
 
 class WindowNode final : public Node {
  public:
   WindowNode(Ref<Node> inner, Edge before, const TensorImpl& base, const TensorImpl& window, Loc at)
-      : Node(inner->op, inner->attrs, at),
+      : Node(inner->op, inner->attrs, at, inner->edges.size()),
         inner_(std::move(inner)),
         base_(base.meta),
         window_(window.meta),
         offset_(window.offset - base.offset) {
-    edges.push_back(std::move(before));
-    for (std::size_t i = 1; i < inner_->edges.size(); ++i) edges.push_back(inner_->edges[i]);
+    edges[0] = std::move(before);
+    for (int i = 1; i < edges.size(); ++i) edges[i] = inner_->edges[i];
   }
 
   void apply(const Tensor* dy, Tensor* grads, bool keep) override {
@@ -161,7 +180,7 @@ class WindowNode final : public Node {
     all.copy_(dy[0], loc);
     Tensor window = as_strided(all, window_.sizes, window_.strides, offset_);
     Tensor passed = window.clone(loc);
-    std::vector<Tensor> inner_grads(inner_->edges.size());
+    std::vector<Tensor> inner_grads(static_cast<std::size_t>(edges.size()));
     inner_->apply(&passed, inner_grads.data(), keep);
     if (inner_grads[0].defined()) {
       window.copy_(inner_grads[0], loc);

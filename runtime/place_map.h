@@ -1,0 +1,65 @@
+// PlaceMap: a small number for each of many addresses, emptied in constant time.
+// Owns: an open-addressing table that keeps its memory between uses. Must not know: what is
+// numbered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace ingot {
+
+class PlaceMap {
+ public:
+  void clear() {
+    count_ = 0;
+    if (++round_ == 0) {  // entries of 2^32 rounds ago would seem valid
+      slots_.assign(slots_.size(), {});
+      round_ = 1;
+    }
+  }
+
+  // Stores the place unless the key has one; true when it was stored.
+  bool insert(const void* key, int place) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    Slot& slot = find(key);
+    if (slot.round == round_) return false;
+    slot = {key, round_, place};
+    ++count_;
+    return true;
+  }
+
+  // The key must have been inserted.
+  int at(const void* key) { return find(key).place; }
+
+ private:
+  struct Slot {
+    const void* key = nullptr;
+    std::uint32_t round = 0;
+    int place = 0;
+  };
+
+  // The key's slot, or the free one where it belongs.
+  Slot& find(const void* key) {
+    constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t i = (reinterpret_cast<std::uintptr_t>(key) * kGolden >> 32) & mask;
+    while (slots_[i].round == round_ && slots_[i].key != key) i = (i + 1) & mask;
+    return slots_[i];
+  }
+
+  void grow() {
+    constexpr std::size_t kFirst = 64;
+    std::vector<Slot> old(slots_.empty() ? kFirst : 2 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& s : old) {
+      if (s.round == round_) find(s.key) = s;
+    }
+  }
+
+  std::vector<Slot> slots_;  // a power of two of them, at most half in use
+  std::size_t count_ = 0;
+  std::uint32_t round_ = 1;
+};
+
+}  // namespace ingot
