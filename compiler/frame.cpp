@@ -14,10 +14,7 @@ namespace ingot::compiler {
 
 namespace {
 
-std::uint64_t next_epoch() {
-  static std::atomic<std::uint64_t> next{1};
-  return next.fetch_add(1, std::memory_order_relaxed);
-}
+constinit thread_local Numbers t_epochs;
 
 Frame::Tables& thread_tables() {
   thread_local Frame::Tables tables;
@@ -60,7 +57,7 @@ void Frame::Tables::clear() {
 Frame::Frame(Entry& entry, std::shared_ptr<Trie> trie, bool timed)
     : entry_(entry),
       trie_(std::move(trie)),
-      epoch_(next_epoch()),
+      epoch_(t_epochs.next()),
       cursor_(trie_->root()),
       timed_(timed),
       mark_(timed ? clock_ns() : 0),
@@ -91,7 +88,7 @@ bool Frame::match(const Call& call, Tensor* out) {
   TrieNode* child = cursor_->first_child.load(std::memory_order_acquire);
   TrieNode* nearest = child;
   for (; child != nullptr; child = child->next_sibling.load(std::memory_order_acquire)) {
-    if (child->kind == TrieNode::op && try_node(*child, call)) [[likely]] {
+    if (try_node(*child, call)) [[likely]] {
       accept(*child, call, out);
       return true;
     }
@@ -100,38 +97,36 @@ bool Frame::match(const Call& call, Tensor* out) {
   return false;
 }
 
-bool Frame::try_node(const TrieNode& node, const Call& call) {
-  if (node.info != &call.op || node.writes != call.writes ||
-      node.in.size() != static_cast<std::size_t>(call.n_in) ||
-      !node.attrs.same_structure(call.attrs)) {
+inline bool Frame::try_node(const TrieNode& node, const Call& call) {
+  // A stop has no op, and no operands.
+  if (node.info != &call.op || node.writes != call.writes || node.n_in != call.n_in) return false;
+  if (&call.attrs == &kNoAttrs ? !node.no_attrs : !node.attrs.same_structure(call.attrs)) {
     return false;
   }
   if (call.n_in == 0 && !(node.device == call.device)) return false;
-  const std::size_t bound_slots = t_.slots.size(), bound_buffers = t_.buffers.size();
-  for (int i = 0; i < call.n_in; ++i) {
-    const Source& source = node.in[static_cast<std::size_t>(i)];
+  const Source* source = node.in.data();
+  for (int i = 0; i < call.n_in; ++i, ++source) {
     const TensorImpl* t = call.in[i] == nullptr ? nullptr : call.in[i]->impl();
     bool ok = false;
-    switch (source.kind) {
-      case Source::none:
-        ok = t == nullptr;
-        break;
-      case Source::result:
-        ok = t != nullptr && t->tag.epoch == epoch_ && t->tag.result == source.index;
-        break;
-      case Source::slot:
-        ok = t != nullptr && t->tag.epoch != epoch_ && bind_slot(node, source.index, *t);
-        break;
+    if (source->kind == Source::result) {
+      ok = t != nullptr && t->tag == FrameTag{epoch_, source->index};
+    } else if (source->kind == Source::none) {
+      ok = t == nullptr;
+    } else if (t != nullptr && t->tag.epoch != epoch_) {
+      ok = source->index < node.first_slot
+               ? t_.slots[static_cast<std::size_t>(source->index)].stamp == t->stamp
+               : bind_slot(node, source->index, *t);
     }
     if (!ok) {
-      t_.slots.resize(bound_slots);
-      t_.buffers.resize(bound_buffers);
+      t_.slots.resize(static_cast<std::size_t>(node.first_slot));
+      t_.buffers.resize(static_cast<std::size_t>(node.first_buffer));
       return false;
     }
   }
   return true;
 }
 
+// A slot that this node's op is the first to use.
 bool Frame::bind_slot(const TrieNode& node, int index, const TensorImpl& t) {
   const int bound = static_cast<int>(t_.slots.size());
   if (index < bound) return t_.slots[static_cast<std::size_t>(index)].stamp == t.stamp;
@@ -151,40 +146,49 @@ bool Frame::bind_slot(const TrieNode& node, int index, const TensorImpl& t) {
   return true;
 }
 
-void Frame::accept(TrieNode& node, const Call& call, Tensor* out) {
+inline void Frame::accept(TrieNode& node, const Call& call, Tensor* out) {
   Matched m{&node, -1, {}};
   if (call.attrs.n_scalars > 0) {
     m.attrs = t_.n_attrs++;
     if (static_cast<std::size_t>(m.attrs) == t_.attrs.size()) t_.attrs.emplace_back();
     t_.attrs[static_cast<std::size_t>(m.attrs)] = call.attrs;
   }
-  if (call.op.kind == OpKind::random) {
+  if (call.op.kind == OpKind::random) [[unlikely]] {
     const Meta& first = node.results[0].meta;
     m.ticket = draw_ticket(first.device, structured::blocks_drawn(first));
   }
   t_.matched.push_back(m);
-  int index = node.first_result;
-  for (std::size_t r = 0; r < node.results.size(); ++r, ++index) {
-    const NewResult& result = node.results[r];
-    if (result.new_buffer) {
+  const NewResult* result = node.results.data();
+  FrameTag tag{epoch_, node.first_result};
+  for (int r = 0; r < call.op.n_out; ++r, ++result, ++tag.result) {
+    if (result->new_buffer) [[likely]] {
       t_.buffers.push_back({Ref<Storage>(), true});
-      Ref<Storage> storage = Storage::pending_for_two(
-          static_cast<std::size_t>(result.bytes), result.meta.device, &t_.buffers.back().storage);
-      t_.results.push_back({result.buffer, 0, &result.meta});
-      out[r] = Tensor(TensorImpl::create(std::move(storage), result.meta, 0));
-    } else if (call.writes >= 0) {
-      out[r] = *call.in[call.writes];
-      t_.results.push_back({result.buffer, out[r].impl()->offset, &result.meta});
+      Ref<Storage> storage =
+          Storage::pending(static_cast<std::size_t>(result->bytes), result->meta.device);
+      t_.buffers.back().storage = storage->share_private();
+      t_.results.push_back({result->buffer, 0, &result->meta});
+      out[r] = Tensor(TensorImpl::create(std::move(storage), result->meta, 0));
     } else {
-      const TensorImpl& x = *call.in[0]->impl();
-      i64 offset = x.offset + node.offset_delta;
-      if (node.offset_scale != 0) offset += node.offset_scale * call.attrs.s[0].to_int();
-      t_.results.push_back({result.buffer, offset, &result.meta});
-      out[r] = Tensor(TensorImpl::create(x.storage, result.meta, offset));
+      accept_shared(node, *result, call, &out[r]);
     }
-    out[r].impl()->tag = {epoch_, index};
+    out[r].impl()->tag = tag;
   }
   cursor_ = &node;
+}
+
+// A result in an operand's memory: a view, or the written operand itself.
+void Frame::accept_shared(const TrieNode& node, const NewResult& result, const Call& call,
+                          Tensor* out) {
+  if (call.writes >= 0) {
+    *out = *call.in[call.writes];
+    t_.results.push_back({result.buffer, out->impl()->offset, &result.meta});
+    return;
+  }
+  const TensorImpl& x = *call.in[0]->impl();
+  i64 offset = x.offset + node.offset_delta;
+  if (node.offset_scale != 0) offset += node.offset_scale * call.attrs.s[0].to_int();
+  t_.results.push_back({result.buffer, offset, &result.meta});
+  *out = Tensor(TensorImpl::create(x.storage, result.meta, offset));
 }
 
 void Frame::leave_replay(const std::string& reason, Loc loc) {
@@ -227,6 +231,9 @@ void Frame::executed(const Call& call, const Tensor* out, Ticket) {
   node->attrs = call.attrs;
   node->writes = call.writes;
   node->device = call.device;
+  node->n_in = call.n_in;
+  node->no_attrs = kNoAttrs.same_structure(call.attrs);
+  node->first_buffer = static_cast<int>(t_.buffers.size());
   node->first_slot = static_cast<int>(t_.slots.size());
   node->first_result = static_cast<int>(t_.results.size());
   for (int i = 0; i < call.n_in; ++i) {

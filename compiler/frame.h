@@ -78,6 +78,7 @@ class Frame final : public Interceptor {
   bool try_node(const TrieNode& node, const Call& call);
   bool bind_slot(const TrieNode& node, int index, const TensorImpl& t);
   void accept(TrieNode& node, const Call& call, Tensor* out);
+  void accept_shared(const TrieNode& node, const NewResult& result, const Call& call, Tensor* out);
 
   Source source_of(const Tensor& t, TrieNode& node);
   void add_result(const Call& call, int r, const Tensor& out, TrieNode& node);
@@ -108,8 +109,8 @@ class Frame final : public Interceptor {
   TrieNode* cursor_;
   TrieNode* anchor_ = nullptr;  // the published node below which private_ will hang
   std::vector<std::unique_ptr<TrieNode>> private_;
-  int segment_buffers_ = 0;      // buffers that existed when the current segment began
-  bool recorded_ = false;        // this call left the trie's known paths
+  int segment_buffers_ = 0;  // buffers that existed when the current segment began
+  bool recorded_ = false;    // this call left the trie's known paths
   const bool timed_;
   std::uint64_t mark_;           // clock_ns() when the function, or its current part, began to run
   std::uint64_t replay_ns_ = 0;  // of matching, up to now

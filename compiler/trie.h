@@ -44,30 +44,33 @@ struct SegmentPlan {
 struct TrieNode {
   enum Kind : std::uint8_t { root, op, cut, end };
   Kind kind = root;
-  Loc loc = Loc::here();
+  Device device;          // op
+  bool no_attrs = false;  // op: `attrs` is empty
+  int n_in = -1;          // op: the size of `in`
+  int writes = -1;
+
+  // Links come early: a replay walks them.
+  std::atomic<TrieNode*> first_child{nullptr};
+  std::atomic<TrieNode*> next_sibling{nullptr};
+  TrieNode* parent = nullptr;
 
   // op
   const OpInfo* info = nullptr;
-  Attrs attrs;
-  int writes = -1;
-  Device device;
   std::vector<Source> in;
-  std::vector<NewSlot> new_slots;
   std::vector<NewResult> results;
+  std::vector<NewSlot> new_slots;
   i64 offset_delta = 0;  // views: elements, for the recorded scalars
   i64 offset_scale = 0;  // views: elements for each unit of scalar 0, when it has one
   // Counts along the path before this node.
   int first_slot = 0, first_result = 0, first_buffer = 0, depth = 0;
+  Attrs attrs;
+  Loc loc = Loc::here();
 
   // cut and end: what was observed, and the produced buffers that must hold bytes after it.
   Access access = Access::read;
   int observed_buffer = -1;  // -1: everything (device order)
   std::vector<bool> live;    // by path buffer
   SegmentPlan plan;
-
-  TrieNode* parent = nullptr;
-  std::atomic<TrieNode*> first_child{nullptr};
-  std::atomic<TrieNode*> next_sibling{nullptr};
 };
 
 class Trie {

@@ -11,10 +11,10 @@
 namespace ingot {
 
 constinit thread_local Interceptor* t_interceptor = nullptr;
+constinit thread_local bool t_grad_enabled = true;
 
 namespace {
 
-constinit thread_local bool t_grad = true;
 constinit thread_local const Loc* t_line = nullptr;
 
 // More inputs than this (a long cat) go through the heap.
@@ -132,17 +132,20 @@ void observe_operands(const Call& call, Interceptor& frame) {
   }
 }
 
-void dispatch_at(const Call& call, Tensor* out) {
-  if (call.writes >= 0) completing(call, [&] { check_write(call); });
-  Interceptor* frame = t_interceptor;
-  if (frame != nullptr && frame->transients && touches_transient(call)) {
-    if (call.op.kind != OpKind::view) observe_operands(call, *frame);
-    frame = nullptr;
+// Whether record_history() has anything to do: most ops outside of training need none.
+bool enters_history(const Call& call) {
+  if (call.writes >= 0 || call.op.kind == OpKind::view) return true;
+  if (!grad_enabled()) return false;
+  for (int i = 0; i < call.n_in; ++i) {
+    if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
+    const TensorImpl& x = *call.in[i]->impl();
+    if (x.requires_grad || x.base) return true;
   }
-  if (frame != nullptr && frame->match(call, out)) {
-    record_history(call, out);
-    return;
-  }
+  return false;
+}
+
+// Everything but the replay of a recorded call.
+[[gnu::noinline]] void run_call(const Call& call, Tensor* out, Interceptor* frame) {
   SmallArray<const Meta*, kInlineInputs> metas(call.n_in);
   for (int i = 0; i < call.n_in; ++i) {
     bool present = call.in[i] != nullptr && call.in[i]->defined();
@@ -160,17 +163,36 @@ void dispatch_at(const Call& call, Tensor* out) {
     completing(call, [&] { run(call, args, out, &ticket); });
   }
   if (frame != nullptr) frame->executed(call, out, ticket);
-  record_history(call, out);
+  if (enters_history(call)) record_history(call, out);
+}
+
+void dispatch_at(const Call& call, Tensor* out) {
+  if (call.writes >= 0) completing(call, [&] { check_write(call); });
+  Interceptor* frame = t_interceptor;
+  if (frame != nullptr) {
+    if (frame->transients && touches_transient(call)) [[unlikely]] {
+      if (call.op.kind != OpKind::view) observe_operands(call, *frame);
+      frame = nullptr;
+    } else if (frame->match(call, out)) {
+      if (enters_history(call)) record_history(call, out);
+      return;
+    }
+  }
+  run_call(call, out, frame);
+}
+
+[[gnu::noinline]] void dispatch_on_line(const Call& call, Tensor* out) {
+  dispatch_at({call.op, call.in, call.n_in, call.attrs, *t_line, call.device, call.writes}, out);
 }
 
 }  // namespace
 
 void dispatch(const Call& call, Tensor* out) {
-  if (t_line == nullptr) [[likely]] {
-    dispatch_at(call, out);
-  } else {
-    dispatch_at({call.op, call.in, call.n_in, call.attrs, *t_line, call.device, call.writes}, out);
+  if (t_line != nullptr) [[unlikely]] {
+    dispatch_on_line(call, out);
+    return;
   }
+  dispatch_at(call, out);
 }
 
 LineScope::LineScope(Loc loc) : loc_(loc), outer_(t_line) { t_line = &loc_; }
@@ -195,8 +217,5 @@ void rethrow_poison(const Storage& storage) {
   auto* error = static_cast<std::shared_ptr<const std::exception_ptr>*>(storage.poison);
   std::rethrow_exception(**error);
 }
-
-bool grad_enabled() { return t_grad; }
-void set_grad_enabled(bool on) { t_grad = on; }
 
 }  // namespace ingot

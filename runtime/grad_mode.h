@@ -4,8 +4,9 @@
 
 namespace ingot {
 
-bool grad_enabled();
-void set_grad_enabled(bool on);
+extern constinit thread_local bool t_grad_enabled;
+inline bool grad_enabled() { return t_grad_enabled; }
+inline void set_grad_enabled(bool on) { t_grad_enabled = on; }
 
 // Results are not part of any history while one lives.
 struct NoGradGuard {

@@ -35,7 +35,7 @@ structured::Reduction parse_reduction(std::string_view text, Loc loc) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, Loc loc) {
-  return composite<structured::Matmul>({&a, &b}, {}, loc);
+  return composite<structured::Matmul>({&a, &b}, kNoAttrs, loc);
 }
 
 Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha,
@@ -47,7 +47,7 @@ Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, Scalar beta,
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Loc loc) {
-  return composite<structured::Linear>({&x, &weight, optional(bias)}, {}, loc);
+  return composite<structured::Linear>({&x, &weight, optional(bias)}, kNoAttrs, loc);
 }
 
 Tensor softmax(const Tensor& x, int axis, Loc loc) {

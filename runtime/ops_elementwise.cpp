@@ -108,11 +108,41 @@ Tensor& elementwise_(const OpInfo& op, Tensor& self, const Operand (&operands)[N
   return self;
 }
 
+// Most calls: one dtype that the row computes in, nothing to convert.
+Tensor unary(const OpInfo& op, const Tensor& x, Loc loc) {
+  if (is_floating_point(x.get().meta.dtype)) [[likely]] {
+    const Tensor* in[] = {&x};
+    return dispatch({op, in, 1, kNoAttrs, loc});
+  }
+  Operand operands[] = {{&x, {}}};
+  return elementwise(op, operands, loc);
+}
+
+Tensor binary(const OpInfo& op, const Arg& a, const Arg& b) {
+  // The operand that was converted last stands on the line of the call.
+  const Loc loc = b.loc;
+  if (a.tensor != nullptr && b.tensor != nullptr) [[likely]] {
+    const DType t = a.tensor->get().meta.dtype;
+    if (t == b.tensor->get().meta.dtype && is_floating_point(t)) [[likely]] {
+      const Tensor* in[] = {a.tensor, b.tensor};
+      return dispatch({op, in, 2, kNoAttrs, loc});
+    }
+  } else if (a.tensor != nullptr || b.tensor != nullptr) {
+    const Tensor& x = a.tensor != nullptr ? *a.tensor : *b.tensor;
+    if (is_floating_point(x.get().meta.dtype)) [[likely]] {
+      const Tensor* in[] = {a.tensor, b.tensor};
+      Attrs attrs;
+      attrs.add_scalar(a.tensor != nullptr ? b.scalar : a.scalar);
+      return dispatch({op, in, 2, attrs, loc});
+    }
+  }
+  Operand operands[] = {operand(a), operand(b)};
+  return elementwise(op, operands, loc);
+}
+
 template <class Row>
 Tensor unary(const Tensor& x, Loc loc) {
-  Operand operands[] = {{&x, {}}};
-  (void)x.get();
-  return elementwise(elementwise_op<Row>, operands, loc);
+  return unary(elementwise_op<Row>, x, loc);
 }
 
 template <class Row>
@@ -124,9 +154,7 @@ Tensor& unary_(Tensor& x, Loc loc) {
 
 template <class Row>
 Tensor binary(const Arg& a, const Arg& b) {
-  Operand operands[] = {operand(a), operand(b)};
-  // The operand that was converted last stands on the line of the call.
-  return elementwise(elementwise_op<Row>, operands, b.loc);
+  return binary(elementwise_op<Row>, a, b);
 }
 
 template <class Row>

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <ingot/kernels/core/meta.h>
+#include <ingot/runtime/free_list.h>
 
 namespace ingot {
 
@@ -65,7 +67,10 @@ class RefCount {
     return n_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
   std::uint32_t count() const { return n_.load(std::memory_order_acquire); }
-  void start_with(std::uint32_t n) { n_.store(n, std::memory_order_relaxed); }
+  // One more reference of an object that no other thread knows yet.
+  void retain_private() {
+    n_.store(n_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
 
  private:
   std::atomic<std::uint32_t> n_{1};
@@ -83,44 +88,79 @@ class Storage {
   static Ref<Storage> create(std::size_t bytes, Device device);
   // Memory of the caller's, or none yet (data == nullptr, state pending).
   static Ref<Storage> borrow(void* data, std::size_t bytes, Device device);
-  static Ref<Storage> pending(std::size_t bytes, Device device);
-  // The same for two owners at once, without a second count operation.
-  static Ref<Storage> pending_for_two(std::size_t bytes, Device device, Ref<Storage>* second);
+  static Ref<Storage> pending(std::size_t bytes, Device device) {
+    auto* s = new (take_object<Storage>()) Storage(nullptr, bytes, device);
+    s->state.store(ByteState::pending, std::memory_order_relaxed);
+    return Ref<Storage>::adopt(s);
+  }
 
   void retain() { refs_.retain(); }
   void release() {
     if (refs_.release()) destroy();
   }
   std::uint32_t use_count() const { return refs_.count(); }
+  // A second owner before any other thread can know this object: no atomic operation.
+  Ref<Storage> share_private() {
+    refs_.retain_private();
+    return Ref<Storage>::adopt(this);
+  }
 
   // Gives a pending storage its bytes; the state stays as it is.
   void materialize();
 
-  void* data = nullptr;
-  std::size_t bytes = 0;
+  void* data;
+  std::size_t bytes;
+  void* poison = nullptr;     // poisoned: the shared error, see dispatch.h
+  std::uint32_t version = 0;  // bumped by each in-place write through the API
+
+ private:
+  RefCount refs_;
+
+ public:
   Device device;
   std::atomic<ByteState> state{ByteState::real};
   bool borrowed = false;
-  bool transient = false;     // borrowed while a compiled function ran: see Interceptor::transients
-  std::uint32_t version = 0;  // bumped by each in-place write through the API
-  void* poison = nullptr;     // poisoned: the shared error, see dispatch.h
+  bool transient = false;  // borrowed while a compiled function ran: see Interceptor::transients
 
  private:
-  void destroy() noexcept;
-  RefCount refs_;
+  Storage(void* d, std::size_t n, Device where) : data(d), bytes(n), device(where) {}
+  void destroy() noexcept {
+    if (data != nullptr || state.load(std::memory_order_relaxed) == ByteState::poisoned) end();
+    give_object<Storage>(this);
+  }
+  void end() noexcept;  // what an object without bytes and error does not need
 };
+static_assert(std::is_trivially_destructible_v<Storage>);
 
 // Which result of which compiled call a tensor is; epoch 0: none.
 struct FrameTag {
   std::uint64_t epoch = 0;
   std::int32_t result = -1;
+  bool operator==(const FrameTag&) const = default;
 };
 
-std::uint64_t next_stamp();
+// Numbers that no other call in the process gets, dealt to threads in blocks.
+class Numbers {
+ public:
+  std::uint64_t next() {
+    if (next_ == end_) [[unlikely]]
+      take_block();
+    return next_++;
+  }
+
+ private:
+  void take_block();
+  std::uint64_t next_ = 0, end_ = 0;
+};
+extern constinit thread_local Numbers t_stamps;
+inline std::uint64_t next_stamp() { return t_stamps.next(); }
 
 class TensorImpl {
  public:
-  static Ref<TensorImpl> create(Ref<Storage> storage, const Meta& meta, i64 offset);
+  static Ref<TensorImpl> create(Ref<Storage> storage, const Meta& meta, i64 offset) {
+    return Ref<TensorImpl>::adopt(new (take_object<TensorImpl>())
+                                      TensorImpl(std::move(storage), meta, offset));
+  }
 
   void retain() { refs_.retain(); }
   void release() {
@@ -130,19 +170,28 @@ class TensorImpl {
 
   void* data() const { return static_cast<char*>(storage->data) + offset * item_size(meta.dtype); }
 
-  Ref<Storage> storage;
-  Meta meta;
-  i64 offset = 0;           // elements from the start of the storage
-  std::uint64_t stamp = 0;  // identity: unique among tensors, renewed when metadata change
-  FrameTag tag;
-  bool requires_grad = false;      // a leaf that asks for it, or a result of one that does
+ private:
+  RefCount refs_;
+
+ public:
   std::uint32_t view_version = 0;  // of the storage when this view's history was last right
-  Ref<TensorImpl> base;            // the tensor that this is a view of, itself no view
+  Ref<Storage> storage;
+  i64 offset;           // elements from the start of the storage
+  std::uint64_t stamp;  // identity: unique among tensors, renewed when metadata change
+  FrameTag tag;
+  Ref<TensorImpl> base;  // the tensor that this is a view of, itself no view
   AutogradMeta* autograd = nullptr;
+  bool requires_grad = false;  // a leaf that asks for it, or a result of one that does
+  Meta meta;
 
  private:
-  void destroy() noexcept;
-  RefCount refs_;
+  TensorImpl(Ref<Storage> s, const Meta& m, i64 at)
+      : storage(std::move(s)), offset(at), stamp(next_stamp()), meta(m) {}
+  void destroy() noexcept {
+    if (autograd != nullptr) ingot::destroy(autograd);
+    this->~TensorImpl();
+    give_object<TensorImpl>(this);
+  }
 };
 
 }  // namespace ingot

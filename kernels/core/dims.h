@@ -77,19 +77,24 @@ class Dims {
     return true;
   }
 
-  // Only the used entries are copied: a Dims is copied a few times in every op.
-  constexpr Dims(const Dims& o) : size_(o.size_) {
-    for (int i = 0; i < size_; ++i) v_[i] = o.v_[i];
-  }
+  // A Dims is copied a few times in every op: half of it is enough for most, without a loop.
+  constexpr Dims(const Dims& o) : size_(o.size_) { copy_entries(o); }
   constexpr Dims& operator=(const Dims& o) {
     size_ = o.size_;
-    for (int i = 0; i < size_; ++i) v_[i] = o.v_[i];
+    copy_entries(o);
     return *this;
   }
 
  private:
   [[noreturn]] static void too_many();
-  i64 v_[kMaxDims];
+  constexpr void copy_entries(const Dims& o) {
+    constexpr int kFew = kMaxDims / 2;
+    for (int i = 0; i < kFew; ++i) v_[i] = o.v_[i];
+    if (size_ > kFew) [[unlikely]] {
+      for (int i = kFew; i < kMaxDims; ++i) v_[i] = o.v_[i];
+    }
+  }
+  i64 v_[kMaxDims] = {};
   int size_ = 0;
 };
 
