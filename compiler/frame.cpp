@@ -119,7 +119,9 @@ inline bool Frame::try_node(const TrieNode& node, const Call& call) {
     }
     if (!ok) {
       t_.slots.resize(static_cast<std::size_t>(node.first_slot));
-      t_.buffers.resize(static_cast<std::size_t>(node.first_buffer));
+      while (t_.buffers.size() > static_cast<std::size_t>(node.first_buffer)) {
+        t_.buffers.pop_back();
+      }
       return false;
     }
   }
@@ -142,30 +144,29 @@ bool Frame::bind_slot(const TrieNode& node, int index, const TensorImpl& t) {
   }
   if (fresh.new_buffer ? shared >= 0 : shared != fresh.buffer) return false;
   t_.slots.push_back({t.stamp, storage, fresh.buffer, t.offset, &fresh.meta});
-  if (fresh.new_buffer) t_.buffers.push_back({t.storage, false});
+  if (fresh.new_buffer) t_.buffers.push_back(BufferRef::outside(t.storage));
   return true;
 }
 
 inline void Frame::accept(TrieNode& node, const Call& call, Tensor* out) {
-  Matched m{&node, -1, {}};
+  Ticket ticket;
+  if (call.op.kind == OpKind::random) [[unlikely]] {
+    const Meta& first = node.results[0].meta;
+    ticket = draw_ticket(first.device, structured::blocks_drawn(first));
+  }
+  Matched& m = t_.matched.emplace_back(&node, ticket);
   if (call.attrs.n_scalars > 0) {
     m.attrs = t_.n_attrs++;
     if (static_cast<std::size_t>(m.attrs) == t_.attrs.size()) t_.attrs.emplace_back();
     t_.attrs[static_cast<std::size_t>(m.attrs)] = call.attrs;
   }
-  if (call.op.kind == OpKind::random) [[unlikely]] {
-    const Meta& first = node.results[0].meta;
-    m.ticket = draw_ticket(first.device, structured::blocks_drawn(first));
-  }
-  t_.matched.push_back(m);
   const NewResult* result = node.results.data();
   FrameTag tag{epoch_, node.first_result};
   for (int r = 0; r < call.op.n_out; ++r, ++result, ++tag.result) {
     if (result->new_buffer) [[likely]] {
-      t_.buffers.push_back({Ref<Storage>(), true});
       Ref<Storage> storage =
           Storage::pending(static_cast<std::size_t>(result->bytes), result->meta.device);
-      t_.buffers.back().storage = storage->share_private();
+      t_.buffers.push_back(BufferRef::made(*storage));
       t_.results.push_back({result->buffer, 0, &result->meta});
       out[r] = Tensor(TensorImpl::create(std::move(storage), result->meta, 0));
     } else {
@@ -216,7 +217,7 @@ Source Frame::source_of(const Tensor& t, TrieNode& node) {
   }
   bool new_buffer = shared < 0;
   int buffer = new_buffer ? static_cast<int>(t_.buffers.size()) : shared;
-  if (new_buffer) t_.buffers.push_back({x.storage, false});
+  if (new_buffer) t_.buffers.push_back(BufferRef::outside(x.storage));
   t_.slots.push_back({x.stamp, x.storage.get(), buffer, x.offset, nullptr});
   node.new_slots.push_back({x.meta, buffer, new_buffer});
   return {Source::slot, static_cast<int>(t_.slots.size()) - 1};
@@ -263,7 +264,7 @@ void Frame::add_result(const Call& call, int r, const Tensor& out, TrieNode& nod
     result.buffer = static_cast<int>(t_.buffers.size());
     result.new_buffer = true;
     result.bytes = bytes_of(y.meta);
-    t_.buffers.push_back({y.storage, true});
+    t_.buffers.push_back(BufferRef::made(*y.storage));
   }
   t_.results.push_back({result.buffer, y.offset, nullptr});
   y.tag = {epoch_, node.first_result + r};
@@ -339,14 +340,14 @@ void Frame::add_stop(TrieNode::Kind kind, Access access, int observed_buffer, Lo
 std::vector<bool> Frame::live_buffers() const {
   std::vector<bool> live(t_.buffers.size(), false);
   for (std::size_t b = static_cast<std::size_t>(segment_buffers_); b < live.size(); ++b) {
-    live[b] = t_.buffers[b].produced && t_.buffers[b].storage->use_count() > 1;
+    live[b] = t_.buffers[b].produced && t_.buffers[b].has_handles();
   }
   return live;
 }
 
 bool Frame::covers(const TrieNode& stop) const {
   for (std::size_t b = static_cast<std::size_t>(segment_buffers_); b < t_.buffers.size(); ++b) {
-    if (t_.buffers[b].produced && !stop.live[b] && t_.buffers[b].storage->use_count() > 1) {
+    if (t_.buffers[b].produced && !stop.live[b] && t_.buffers[b].has_handles()) {
       return false;
     }
   }
@@ -355,7 +356,7 @@ bool Frame::covers(const TrieNode& stop) const {
 
 int Frame::buffer_of(const Storage* storage) const {
   for (std::size_t b = 0; b < t_.buffers.size(); ++b) {
-    if (t_.buffers[b].storage.get() == storage) return static_cast<int>(b);
+    if (t_.buffers[b].storage == storage) return static_cast<int>(b);
   }
   return -1;
 }

@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ingot/compiler/trie.h>
@@ -53,13 +54,37 @@ class Frame final : public Interceptor {
     i64 offset;
     const Meta* meta;  // as above
   };
-  struct BufferRef {
-    Ref<Storage> storage;
-    bool produced;  // by an op of this call
+  // What keeps a storage until the call ends: a reference, or the hold on what the call made.
+  class BufferRef {
+   public:
+    // By the thread that made it, while it is the only one to know it.
+    static BufferRef made(Storage& s) {
+      s.hold();
+      return {&s, true};
+    }
+    static BufferRef outside(const Ref<Storage>& s) {
+      s->retain();
+      return {s.get(), false};
+    }
+    BufferRef(BufferRef&& o) noexcept
+        : storage(std::exchange(o.storage, nullptr)), produced(o.produced) {}
+    BufferRef& operator=(BufferRef&&) = delete;
+    ~BufferRef() {
+      if (storage == nullptr) return;
+      produced ? storage->let_go() : storage->release();
+    }
+    bool has_handles() const { return storage->use_count() > 0; }
+
+    Storage* storage;
+    const bool produced;  // by an op of this call
+
+   private:
+    BufferRef(Storage* s, bool is_produced) : storage(s), produced(is_produced) {}
   };
   struct Matched {
+    Matched(const TrieNode* n, Ticket t) : node(n), ticket(t) {}
     const TrieNode* node;
-    int attrs;  // place in Tables::attrs, or -1: the node's own
+    int attrs = -1;  // place in Tables::attrs, or -1: the node's own
     Ticket ticket;
   };
   // Reused from call to call, so that a replay allocates nothing but what it returns.

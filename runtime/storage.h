@@ -67,10 +67,6 @@ class RefCount {
     return n_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
   std::uint32_t count() const { return n_.load(std::memory_order_acquire); }
-  // One more reference of an object that no other thread knows yet.
-  void retain_private() {
-    n_.store(n_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  }
 
  private:
   std::atomic<std::uint32_t> n_{1};
@@ -80,6 +76,59 @@ enum class ByteState : std::uint8_t {
   real,      // `data` holds the bytes
   pending,   // a compiled call will compute them when its function returns or they are observed
   poisoned,  // the compiled call that should have computed them failed
+};
+
+// Numbers that no other call in the process gets, dealt to threads in blocks.
+class Numbers {
+ public:
+  std::uint64_t next() {
+    if (next_ == end_) [[unlikely]]
+      take_block();
+    return next_++;
+  }
+
+ private:
+  void take_block();
+  std::uint64_t next_ = 0, end_ = 0;
+};
+extern constinit thread_local Numbers t_stamps;
+inline std::uint64_t next_stamp() { return t_stamps.next(); }
+
+// The reference count of a storage. Beside the handles there may be one holder, a frame that its
+// own thread runs: while it holds, the last handle to go does not free, and costs that thread no
+// atomic read-modify-write. Handles may come and go on any thread; holding is done on one.
+class HeldCount {
+ public:
+  void retain() { n_.fetch_add(1, std::memory_order_relaxed); }
+  // True when neither handle nor holder is left.
+  bool release() {
+    const std::uint32_t n = n_.load(std::memory_order_acquire);
+    if (n == 1) return true;
+    if (n == (kHeld | 1) && holder_ == this_thread()) {
+      // The only handle is this one, and the holder is not at work: nobody else changes the count.
+      n_.store(kHeld, std::memory_order_relaxed);
+      return false;
+    }
+    return n_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  std::uint32_t handles() const { return n_.load(std::memory_order_acquire) & ~kHeld; }
+
+  // For the thread that made the object, before another one can know it.
+  void hold() {
+    holder_ = this_thread();
+    n_.store(n_.load(std::memory_order_relaxed) | kHeld, std::memory_order_relaxed);
+  }
+  // True when no handle is left.
+  bool let_go() {
+    if (n_.load(std::memory_order_acquire) == kHeld) return true;
+    return n_.fetch_and(~kHeld, std::memory_order_acq_rel) == kHeld;
+  }
+
+ private:
+  static constexpr std::uint32_t kHeld = 1u << 31;
+  static const void* this_thread() { return &t_stamps; }
+  std::atomic<std::uint32_t> n_{1};
+  const void* holder_ = nullptr;
 };
 
 class Storage {
@@ -98,12 +147,12 @@ class Storage {
   void release() {
     if (refs_.release()) destroy();
   }
-  std::uint32_t use_count() const { return refs_.count(); }
-  // A second owner before any other thread can know this object: no atomic operation.
-  Ref<Storage> share_private() {
-    refs_.retain_private();
-    return Ref<Storage>::adopt(this);
+  // A frame's hold on what its call makes: see HeldCount.
+  void hold() { refs_.hold(); }
+  void let_go() {
+    if (refs_.let_go()) destroy();
   }
+  std::uint32_t use_count() const { return refs_.handles(); }  // handles; the holder is none
 
   // Gives a pending storage its bytes; the state stays as it is.
   void materialize();
@@ -112,11 +161,6 @@ class Storage {
   std::size_t bytes;
   void* poison = nullptr;     // poisoned: the shared error, see dispatch.h
   std::uint32_t version = 0;  // bumped by each in-place write through the API
-
- private:
-  RefCount refs_;
-
- public:
   Device device;
   std::atomic<ByteState> state{ByteState::real};
   bool borrowed = false;
@@ -129,6 +173,7 @@ class Storage {
     give_object<Storage>(this);
   }
   void end() noexcept;  // what an object without bytes and error does not need
+  HeldCount refs_;
 };
 static_assert(std::is_trivially_destructible_v<Storage>);
 
@@ -138,22 +183,6 @@ struct FrameTag {
   std::int32_t result = -1;
   bool operator==(const FrameTag&) const = default;
 };
-
-// Numbers that no other call in the process gets, dealt to threads in blocks.
-class Numbers {
- public:
-  std::uint64_t next() {
-    if (next_ == end_) [[unlikely]]
-      take_block();
-    return next_++;
-  }
-
- private:
-  void take_block();
-  std::uint64_t next_ = 0, end_ = 0;
-};
-extern constinit thread_local Numbers t_stamps;
-inline std::uint64_t next_stamp() { return t_stamps.next(); }
 
 class TensorImpl {
  public:

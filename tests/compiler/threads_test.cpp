@@ -1,9 +1,11 @@
 // Compiled functions and threads: many callers of one function, and tensors that are pending on
 // another thread.
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 #include <ingot/compiler/compile.h>
+#include <ingot/runtime/allocator.h>
 #include <ingot/runtime/grad_mode.h>
 
 #include "support/eager_and_compiled.h"
@@ -92,6 +94,45 @@ TEST(Threads, APendingTensorOnAnotherThreadIsAClearError) {
     EXPECT_TRUE(contains(error, "threads_test.cpp:"));
   }
   EXPECT_TRUE(same_bits(y, exp(x)));
+}
+
+// The last handle of a result may go on any thread, while the call runs or after it.
+TEST(Threads, HandlesDieOnAnotherThread) {
+  std::mutex mutex;
+  std::vector<Tensor> handed;
+  std::atomic<bool> stop{false};
+  std::thread reaper([&] {
+    while (!stop.load()) {
+      std::vector<Tensor> mine;
+      {
+        std::lock_guard lock(mutex);
+        mine.swap(handed);
+      }
+      std::this_thread::yield();
+    }
+  });
+  auto body = [&](const Tensor& x, bool hand_over) {
+    Tensor y = x;
+    for (int i = 0; i < 8; ++i) {
+      Tensor t = tanh(y) + 1;
+      y = t * 0.5;
+      if (!hand_over) continue;
+      std::lock_guard lock(mutex);
+      handed.push_back(std::move(t));
+    }
+    return y;
+  };
+  Tensor x = noise({5, 7}, 3), expected = body(x, false);
+  const i64 before = memory_stats(kCPU).allocated;
+  {
+    auto f = compile(body, interpreted());
+    for (int call = 0; call < 500; ++call) EXPECT_TRUE(same_bits(f(x, true), expected)) << call;
+    EXPECT_GT(f.ledger().hits, 0);
+  }
+  stop = true;
+  reaper.join();
+  handed.clear();
+  EXPECT_EQ(memory_stats(kCPU).allocated, before);
 }
 
 // Ops of another thread are its own: they neither match nor disturb the call in progress.
