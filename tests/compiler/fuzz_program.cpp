@@ -1,6 +1,5 @@
 #include "compiler/fuzz_program.h"
 
-#include <bit>
 #include <cmath>
 #include <stdexcept>
 
@@ -454,49 +453,6 @@ void Program::between_calls(World& world, int call) const {
   for (Tensor& t : world.captures) {
     if (t.is_leaf() && t.requires_grad() && dice.chance(40)) t.mutable_grad() = Tensor();
   }
-}
-
-std::string difference(const Tensor& a, const Tensor& b) {
-  if (a.defined() != b.defined()) return "one is undefined";
-  if (!a.defined()) return "";
-  if (!(a.sizes() == b.sizes()) || a.dtype() != b.dtype()) {
-    return fmt::format("{} against {}", describe(a.meta()), describe(b.meta()));
-  }
-  if (!(a.strides() == b.strides())) return "strides differ";
-  if (a.requires_grad() != b.requires_grad()) return "requires_grad differs";
-  std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (std::isnan(x[i]) && std::isnan(y[i])) continue;
-    if (std::bit_cast<std::uint64_t>(x[i]) != std::bit_cast<std::uint64_t>(y[i])) {
-      return fmt::format("element {}: {:a} against {:a}", i, x[i], y[i]);
-    }
-  }
-  return "";
-}
-
-namespace {
-
-std::string difference(const char* what, const std::vector<Tensor>& a,
-                       const std::vector<Tensor>& b) {
-  if (a.size() != b.size()) return fmt::format("{}: counts differ", what);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::string d = fuzz::difference(a[i], b[i]);
-    if (!d.empty()) return fmt::format("{} {}: {}", what, i, d);
-    if (!a[i].is_leaf()) continue;
-    d = fuzz::difference(a[i].grad(), b[i].grad());
-    if (!d.empty()) return fmt::format("grad of {} {}: {}", what, i, d);
-  }
-  return "";
-}
-
-}  // namespace
-
-std::string difference(const World& a, const World& b) {
-  std::string d = difference("argument", a.args, b.args);
-  if (d.empty()) d = difference("capture", a.captures, b.captures);
-  if (d.empty()) d = difference("escaped", a.escaped, b.escaped);
-  if (d.empty() && a.host_log != b.host_log) d = "host-visible facts differ";
-  return d;
 }
 
 }  // namespace ingot::fuzz
