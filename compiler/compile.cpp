@@ -29,24 +29,29 @@ CallScope::CallScope(Entry& entry) : entry_(entry), outermost_(t_interceptor == 
 void CallScope::start(const Signature& signature) {
   bool timed = entry_.count_call();
   if (timed) started_ = clock_ns();
-  frame_ = new (frame_memory_) Frame(entry_, entry_.trie_for(signature), timed);
+  try {
+    frame_ = new (frame_memory_) Frame(entry_, entry_.trie_for(signature, &own_trie_), timed);
+  } catch (...) {
+    entry_.count_no_hit();
+    throw;
+  }
 }
 
 void CallScope::finish() {
   if (frame_ == nullptr) return;
   frame_->finish();
-  if (frame_->hit()) {
-    entry_.count_hit();
-    if (started_ != 0) {
-      entry_.add_times(static_cast<double>(frame_->replay_ns()),
-                       static_cast<double>(clock_ns() - started_) / 1000);
-    }
+  if (!frame_->hit()) {
+    entry_.count_no_hit();
+  } else if (started_ != 0) {
+    entry_.add_times(static_cast<double>(frame_->replay_ns()),
+                     static_cast<double>(clock_ns() - started_) / 1000);
   }
   std::exchange(frame_, nullptr)->~Frame();
 }
 
 CallScope::~CallScope() {
   if (frame_ == nullptr) return;
+  entry_.count_no_hit();
   frame_->abort();
   frame_->~Frame();
 }

@@ -19,6 +19,7 @@ namespace compiler {
 
 class Entry;
 class Frame;
+class Trie;
 
 std::shared_ptr<Entry> make_entry(CompileOptions options, Loc loc);
 // Records eager timings of f for the ledger of `entry` and compiled ones through `compiled`.
@@ -44,6 +45,7 @@ class CallScope {
  private:
   alignas(8) unsigned char frame_memory_[192];
   Entry& entry_;
+  std::unique_ptr<Trie> own_trie_;
   Frame* frame_ = nullptr;
   std::uint64_t started_ = 0;  // 0: this call is not timed
   bool outermost_;

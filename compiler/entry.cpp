@@ -57,25 +57,29 @@ Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), lo
   figures_.name = options_.name;
 }
 
-std::shared_ptr<Trie> Entry::trie_for(const Signature& signature) {
-  auto find = [&](const Table* table) -> std::shared_ptr<Trie> {
+Trie& Entry::trie_for(const Signature& signature, std::unique_ptr<Trie>* own) {
+  auto find = [&](const Table* table) -> Trie* {
     if (table == nullptr) return nullptr;
     for (const auto& [known, trie] : *table) {
       if (known == signature) return trie;
     }
     return nullptr;
   };
-  if (auto trie = find(table_.load(std::memory_order_acquire))) return trie;
+  if (Trie* trie = find(table_.load(std::memory_order_acquire))) return *trie;
   std::lock_guard lock(mutex_);
   const Table* table = table_.load(std::memory_order_relaxed);
-  if (auto trie = find(table)) return trie;
-  auto trie = std::make_shared<Trie>();
-  if (!may_record()) return trie;  // for this call only: an endless row of signatures is not kept
+  if (Trie* trie = find(table)) return *trie;
+  auto trie = std::make_unique<Trie>();
+  if (!may_record()) {  // an endless row of signatures is not kept
+    *own = std::move(trie);
+    return **own;
+  }
   auto next = std::make_unique<Table>(table == nullptr ? Table{} : *table);
-  next->emplace_back(signature, trie);
-  table_.store(next.get(), std::memory_order_release);
+  next->emplace_back(signature, trie.get());
+  tries_.push_back(std::move(trie));
   tables_.push_back(std::move(next));
-  return trie;
+  table_.store(tables_.back().get(), std::memory_order_release);
+  return *tries_.back();
 }
 
 bool Entry::may_record() const {
@@ -129,7 +133,7 @@ bool Entry::count_call() {
   return n < kAllOfTheFirst || n % kThenOneIn == 0;
 }
 
-void Entry::count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
+void Entry::count_no_hit() { not_hits_.fetch_add(1, std::memory_order_relaxed); }
 
 void Entry::add_times(double replay_ns, double total_us) {
   std::lock_guard lock(mutex_);
@@ -171,7 +175,7 @@ void Entry::reset() {
   table_.store(nullptr, std::memory_order_release);
   variants_.store(0);
   calls_.store(0);
-  hits_.store(0);
+  not_hits_.store(0);
   figures_ = {};
   figures_.name = options_.name;
   replay_ns_ = compiled_us_ = eager_us_ = {};
@@ -182,8 +186,9 @@ void Entry::reset() {
 Ledger Entry::ledger() const {
   std::lock_guard lock(mutex_);
   Ledger l = figures_;
+  const i64 not_hits = not_hits_.load();
   l.calls = calls_.load();
-  l.hits = hits_.load();
+  l.hits = l.calls - not_hits;
   l.replay_ns = replay_ns_.spread();
   l.compiled_us = compiled_us_.spread();
   l.eager_us = eager_us_.spread();

@@ -35,8 +35,9 @@ class Entry {
   const CompileOptions& options() const { return options_; }
   Loc loc() const { return loc_; }
 
-  // The trie of this signature, made when it is new.
-  std::shared_ptr<Trie> trie_for(const Signature& signature);
+  // The trie of this signature, made when it is new. It lives as long as the entry, or when it is
+  // for this call only, in *own.
+  Trie& trie_for(const Signature& signature, std::unique_ptr<Trie>* own);
   // False when max_variants paths are known.
   bool may_record() const;
 
@@ -46,7 +47,7 @@ class Entry {
   // Counts a call; true when its times are to be taken. A clock costs as much as a small op, so
   // of many calls only some are timed.
   bool count_call();
-  void count_hit();
+  void count_no_hit();  // the call was not replayed to its end
   void add_times(double replay_ns, double total_us);
   // Throws when the limit was reached and the policy is to refuse.
   void count_miss(const std::string& reason, Loc where, bool at_limit);
@@ -65,10 +66,11 @@ class Entry {
   mutable std::mutex mutex_;
   // Snapshots of the table, so that a call looks its trie up without a lock. A superseded one is
   // kept while the entry lives: another thread may be reading it.
-  using Table = std::vector<std::pair<Signature, std::shared_ptr<Trie>>>;
+  using Table = std::vector<std::pair<Signature, Trie*>>;
   std::vector<std::unique_ptr<const Table>> tables_;
+  std::vector<std::unique_ptr<Trie>> tries_;
   std::atomic<const Table*> table_{nullptr};
-  std::atomic<i64> variants_{0}, calls_{0}, hits_{0};
+  std::atomic<i64> variants_{0}, calls_{0}, not_hits_{0};
   Ledger figures_;  // the counters and events; spreads are in the samples
   Samples replay_ns_, compiled_us_, eager_us_;
   std::vector<std::string> texts_, sources_;

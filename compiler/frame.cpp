@@ -54,11 +54,10 @@ void Frame::Tables::clear() {
   n_attrs = 0;
 }
 
-Frame::Frame(Entry& entry, std::shared_ptr<Trie> trie, bool timed)
+Frame::Frame(Entry& entry, Trie& trie, bool timed)
     : entry_(entry),
-      trie_(std::move(trie)),
       epoch_(t_epochs.next()),
-      cursor_(trie_->root()),
+      cursor_(trie.root()),
       timed_(timed),
       mark_(timed ? clock_ns() : 0),
       t_(thread_tables()) {
@@ -333,6 +332,10 @@ void Frame::add_stop(TrieNode::Kind kind, Access access, int observed_buffer, Lo
   node->access = access;
   node->observed_buffer = observed_buffer;
   node->live = live_buffers();
+  for (std::size_t b = static_cast<std::size_t>(segment_buffers_); b < t_.buffers.size(); ++b) {
+    if (!t_.buffers[b].produced) continue;
+    (node->live[b] ? node->kept : node->dropped).push_back(static_cast<int>(b));
+  }
   append(std::move(node));
   segment_buffers_ = static_cast<int>(t_.buffers.size());
 }
@@ -346,10 +349,8 @@ std::vector<bool> Frame::live_buffers() const {
 }
 
 bool Frame::covers(const TrieNode& stop) const {
-  for (std::size_t b = static_cast<std::size_t>(segment_buffers_); b < t_.buffers.size(); ++b) {
-    if (t_.buffers[b].produced && !stop.live[b] && t_.buffers[b].has_handles()) {
-      return false;
-    }
+  for (int b : stop.dropped) {
+    if (t_.buffers[static_cast<std::size_t>(b)].has_handles()) return false;
   }
   return true;
 }
@@ -383,16 +384,10 @@ bool Frame::segment_touches(int buffer, bool writes_only) const {
 // The stop below the cursor that keeps every buffer which is still referenced, and fewest others.
 TrieNode* Frame::find_stop(TrieNode::Kind kind, Access access, int observed_buffer) const {
   TrieNode* best = nullptr;
-  std::ptrdiff_t best_count = 0;
   for (TrieNode* c = cursor_->first_child.load(std::memory_order_acquire); c != nullptr;
        c = c->next_sibling.load(std::memory_order_acquire)) {
     if (c->kind != kind || c->access != access || c->observed_buffer != observed_buffer) continue;
-    if (!covers(*c)) continue;
-    std::ptrdiff_t count = std::count(c->live.begin(), c->live.end(), true);
-    if (best == nullptr || count < best_count) {
-      best = c;
-      best_count = count;
-    }
+    if (covers(*c) && (best == nullptr || c->kept.size() < best->kept.size())) best = c;
   }
   return best;
 }

@@ -26,7 +26,8 @@ class Frame final : public Interceptor {
     eager,   // ops run eagerly and nothing is kept
   };
 
-  Frame(Entry& entry, std::shared_ptr<Trie> trie, bool timed);
+  // The trie must outlive the frame.
+  Frame(Entry& entry, Trie& trie, bool timed);
   ~Frame();
   Frame(const Frame&) = delete;
 
@@ -128,7 +129,6 @@ class Frame final : public Interceptor {
   void poison_ops(const std::vector<bool>& ran, std::exception_ptr error);
 
   Entry& entry_;
-  std::shared_ptr<Trie> trie_;
   State state_;
   std::uint64_t epoch_;
   TrieNode* cursor_;

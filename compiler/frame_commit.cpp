@@ -48,12 +48,10 @@ std::exception_ptr completed(std::exception_ptr error, const OpInfo& op,
 void Frame::commit(const TrieNode& stop) {
   if (timed_) replay_ns_ += clock_ns() - mark_;
   try {
-    for (int b : stop.plan.buffers) {
-      BufferRef& buffer = t_.buffers[static_cast<std::size_t>(b)];
-      bool pending = buffer.storage->state.load(std::memory_order_relaxed) == ByteState::pending;
-      if (pending && stop.live[static_cast<std::size_t>(b)] && buffer.storage->bytes > 0) {
-        buffer.storage->materialize();
-      }
+    for (int b : stop.kept) {
+      Storage& storage = *t_.buffers[static_cast<std::size_t>(b)].storage;
+      bool pending = storage.state.load(std::memory_order_relaxed) == ByteState::pending;
+      if (pending && storage.bytes > 0) storage.materialize();
     }
     bind(stop.plan);
   } catch (const OutOfMemoryError&) {
@@ -62,12 +60,9 @@ void Frame::commit(const TrieNode& stop) {
   }
   if (entry_.options().verify) verify_plan(stop.plan);
   run_plan(stop.plan);
-  for (int b : stop.plan.buffers) {
-    BufferRef& buffer = t_.buffers[static_cast<std::size_t>(b)];
-    if (buffer.storage->state.load(std::memory_order_relaxed) == ByteState::pending &&
-        stop.live[static_cast<std::size_t>(b)]) {
-      buffer.storage->state.store(ByteState::real, std::memory_order_release);
-    }
+  for (int b : stop.kept) {
+    t_.buffers[static_cast<std::size_t>(b)].storage->state.store(ByteState::real,
+                                                                 std::memory_order_release);
   }
   t_.matched.clear();
   t_.n_attrs = 0;
@@ -77,21 +72,21 @@ void Frame::commit(const TrieNode& stop) {
 void Frame::bind(const SegmentPlan& plan) {
   Binding& binding = t_.binding;
   binding.buffers.resize(plan.buffers.size());
-  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-    binding.buffers[i] = t_.buffers[static_cast<std::size_t>(plan.buffers[i])].storage->data;
-  }
+  void** address = binding.buffers.data();
+  for (int b : plan.buffers) *address++ = t_.buffers[static_cast<std::size_t>(b)].storage->data;
   binding.offsets.resize(plan.values.size());
-  for (std::size_t i = 0; i < plan.values.size(); ++i) {
-    auto index = static_cast<std::size_t>(plan.values[i].index);
-    binding.offsets[i] =
-        plan.values[i].kind == Source::slot ? t_.slots[index].offset : t_.results[index].offset;
+  i64* offset = binding.offsets.data();
+  for (const Source& value : plan.values) {
+    auto index = static_cast<std::size_t>(value.index);
+    *offset++ = value.kind == Source::slot ? t_.slots[index].offset : t_.results[index].offset;
   }
   binding.attrs.resize(t_.matched.size());
   binding.tickets.resize(t_.matched.size());
-  for (std::size_t i = 0; i < t_.matched.size(); ++i) {
-    const Matched& m = t_.matched[i];
-    binding.attrs[i] = m.attrs < 0 ? &m.node->attrs : &t_.attrs[static_cast<std::size_t>(m.attrs)];
-    binding.tickets[i] = m.ticket;
+  const Attrs** attrs = binding.attrs.data();
+  Ticket* ticket = binding.tickets.data();
+  for (const Matched& m : t_.matched) {
+    *attrs++ = m.attrs < 0 ? &m.node->attrs : &t_.attrs[static_cast<std::size_t>(m.attrs)];
+    *ticket++ = m.ticket;
   }
 }
 

@@ -27,12 +27,16 @@ class Signature {
       return;
     }
     const TensorImpl& x = *t.impl();
-    add(static_cast<i64>(x.meta.dtype) | static_cast<i64>(x.meta.device.type()) << 8 |
-        static_cast<i64>(x.meta.device.index()) << 16 | i64{x.requires_grad} << 24 |
-        static_cast<i64>(x.meta.dim()) << 32);
-    for (int d = 0; d < x.meta.dim(); ++d) {
-      add(x.meta.sizes[d]);
-      add(x.meta.strides[d]);
+    const int dim = x.meta.dim();
+    const std::size_t at = words_.size();
+    words_.resize(at + 1 + 2 * static_cast<std::size_t>(dim));
+    i64* word = words_.data() + at;
+    *word++ = static_cast<i64>(x.meta.dtype) | static_cast<i64>(x.meta.device.type()) << 8 |
+              static_cast<i64>(x.meta.device.index()) << 16 | i64{x.requires_grad} << 24 |
+              static_cast<i64>(dim) << 32;
+    for (int d = 0; d < dim; ++d) {
+      *word++ = x.meta.sizes[d];
+      *word++ = x.meta.strides[d];
     }
   }
 

@@ -70,6 +70,8 @@ struct TrieNode {
   Access access = Access::read;
   int observed_buffer = -1;  // -1: everything (device order)
   std::vector<bool> live;    // by path buffer
+  std::vector<int> kept;     // the live ones
+  std::vector<int> dropped;  // the others that the segment produces
   SegmentPlan plan;
 };
 
