@@ -82,49 +82,58 @@ Frame::~Frame() {
 // --- replay
 // ---------------------------------------------------------------------------------------
 
-bool Frame::match(const Call& call, Tensor* out) {
-  if (state_ != State::replay) return false;
+Match Frame::match(const Call& call, Tensor* out) {
+  if (state_ != State::replay) return Match::no;
   TrieNode* child = cursor_->first_child.load(std::memory_order_acquire);
   TrieNode* nearest = child;
   for (; child != nullptr; child = child->next_sibling.load(std::memory_order_acquire)) {
-    if (try_node(*child, call)) [[likely]] {
+    const Match match = try_node(*child, call);
+    if (match != Match::no) [[likely]] {
       accept(*child, call, out);
-      return true;
+      return match;
     }
   }
   leave_replay(difference(*nearest, call), call.loc);
-  return false;
+  return Match::no;
 }
 
-inline bool Frame::try_node(const TrieNode& node, const Call& call) {
+[[gnu::always_inline]] inline Match Frame::try_node(const TrieNode& node, const Call& call) {
   // A stop has no op, and no operands.
-  if (node.info != &call.op || node.writes != call.writes || node.n_in != call.n_in) return false;
-  if (&call.attrs == &kNoAttrs ? !node.no_attrs : !node.attrs.same_structure(call.attrs)) {
-    return false;
+  if (node.info != &call.op || node.writes != call.writes || node.n_in != call.n_in) {
+    return Match::no;
   }
-  if (call.n_in == 0 && !(node.device == call.device)) return false;
+  if (&call.attrs == &kNoAttrs ? !node.no_attrs : !node.attrs.same_structure(call.attrs)) {
+    return Match::no;
+  }
+  if (call.n_in == 0 && !(node.device == call.device)) return Match::no;
+  bool related = false;
   const Source* source = node.in.data();
   for (int i = 0; i < call.n_in; ++i, ++source) {
     const TensorImpl* t = call.in[i] == nullptr ? nullptr : call.in[i]->impl();
-    bool ok = false;
-    if (source->kind == Source::result) {
-      ok = t != nullptr && t->tag == FrameTag{epoch_, source->index};
-    } else if (source->kind == Source::none) {
-      ok = t == nullptr;
-    } else if (t != nullptr && t->tag.epoch != epoch_) {
-      ok = source->index < node.first_slot
-               ? t_.slots[static_cast<std::size_t>(source->index)].stamp == t->stamp
-               : bind_slot(node, source->index, *t);
+    if (t == nullptr) {
+      if (source->kind != Source::none) return unbind(node);
+      continue;
     }
-    if (!ok) {
-      t_.slots.resize(static_cast<std::size_t>(node.first_slot));
-      while (t_.buffers.size() > static_cast<std::size_t>(node.first_buffer)) {
-        t_.buffers.pop_back();
-      }
-      return false;
-    }
+    const bool known = source->kind == Source::result
+                           ? t->tag == FrameTag{epoch_, source->index}
+                           : source->kind == Source::slot && t->tag.epoch != epoch_ &&
+                                 is_slot(node, source->index, *t);
+    if (!known) return unbind(node);
+    related |= t->requires_grad | static_cast<bool>(t->base);
   }
-  return true;
+  return related ? Match::related : Match::alone;
+}
+
+inline bool Frame::is_slot(const TrieNode& node, int index, const TensorImpl& t) {
+  if (index >= node.first_slot) return bind_slot(node, index, t);
+  return t_.slots[static_cast<std::size_t>(index)].stamp == t.stamp;
+}
+
+// The node is not the call: what was bound on the way is forgotten.
+[[gnu::noinline]] Match Frame::unbind(const TrieNode& node) {
+  t_.slots.resize(static_cast<std::size_t>(node.first_slot));
+  while (t_.buffers.size() > static_cast<std::size_t>(node.first_buffer)) t_.buffers.pop_back();
+  return Match::no;
 }
 
 // A slot that this node's op is the first to use.
@@ -147,18 +156,14 @@ bool Frame::bind_slot(const TrieNode& node, int index, const TensorImpl& t) {
   return true;
 }
 
-inline void Frame::accept(TrieNode& node, const Call& call, Tensor* out) {
+[[gnu::always_inline]] inline void Frame::accept(TrieNode& node, const Call& call, Tensor* out) {
   Ticket ticket;
   if (call.op.kind == OpKind::random) [[unlikely]] {
     const Meta& first = node.results[0].meta;
     ticket = draw_ticket(first.device, structured::blocks_drawn(first));
   }
-  Matched& m = t_.matched.emplace_back(&node, ticket);
-  if (call.attrs.n_scalars > 0) {
-    m.attrs = t_.n_attrs++;
-    if (static_cast<std::size_t>(m.attrs) == t_.attrs.size()) t_.attrs.emplace_back();
-    t_.attrs[static_cast<std::size_t>(m.attrs)] = call.attrs;
-  }
+  t_.matched.emplace_back(&node, ticket);
+  if (call.attrs.n_scalars > 0) keep_attrs(call.attrs);
   const NewResult* result = node.results.data();
   FrameTag tag{epoch_, node.first_result};
   for (int r = 0; r < call.op.n_out; ++r, ++result, ++tag.result) {
@@ -176,9 +181,16 @@ inline void Frame::accept(TrieNode& node, const Call& call, Tensor* out) {
   cursor_ = &node;
 }
 
+// The scalars are this call's, not the recorded ones.
+[[gnu::noinline]] void Frame::keep_attrs(const Attrs& attrs) {
+  t_.matched.back().attrs = t_.n_attrs;
+  if (static_cast<std::size_t>(t_.n_attrs) == t_.attrs.size()) t_.attrs.emplace_back();
+  t_.attrs[static_cast<std::size_t>(t_.n_attrs++)] = attrs;
+}
+
 // A result in an operand's memory: a view, or the written operand itself.
-void Frame::accept_shared(const TrieNode& node, const NewResult& result, const Call& call,
-                          Tensor* out) {
+[[gnu::noinline]] void Frame::accept_shared(const TrieNode& node, const NewResult& result,
+                                            const Call& call, Tensor* out) {
   if (call.writes >= 0) {
     *out = *call.in[call.writes];
     t_.results.push_back({result.buffer, out->impl()->offset, &result.meta});

@@ -31,7 +31,7 @@ class Frame final : public Interceptor {
   ~Frame();
   Frame(const Frame&) = delete;
 
-  bool match(const Call& call, Tensor* out) override;
+  Match match(const Call& call, Tensor* out) override;
   void executed(const Call& call, const Tensor* out, Ticket ticket) override;
   void observe(Access access, const Storage* storage, const char* what, Loc loc) override;
 
@@ -101,9 +101,12 @@ class Frame final : public Interceptor {
   };
 
  private:
-  bool try_node(const TrieNode& node, const Call& call);
+  Match try_node(const TrieNode& node, const Call& call);
+  Match unbind(const TrieNode& node);
+  bool is_slot(const TrieNode& node, int index, const TensorImpl& t);
   bool bind_slot(const TrieNode& node, int index, const TensorImpl& t);
   void accept(TrieNode& node, const Call& call, Tensor* out);
+  void keep_attrs(const Attrs& attrs);
   void accept_shared(const TrieNode& node, const NewResult& result, const Call& call, Tensor* out);
 
   Source source_of(const Tensor& t, TrieNode& node);

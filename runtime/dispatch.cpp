@@ -12,10 +12,9 @@ namespace ingot {
 
 constinit thread_local Interceptor* t_interceptor = nullptr;
 constinit thread_local bool t_grad_enabled = true;
+constinit thread_local const Loc* t_line = nullptr;
 
 namespace {
-
-constinit thread_local const Loc* t_line = nullptr;
 
 // More inputs than this (a long cat) go through the heap.
 constexpr int kInlineInputs = 8;
@@ -163,7 +162,7 @@ bool enters_history(const Call& call) {
     completing(call, [&] { run(call, args, out, &ticket); });
   }
   if (frame != nullptr) frame->executed(call, out, ticket);
-  if (enters_history(call)) record_history(call, out);
+  record_history_if_any(call, out);
 }
 
 void dispatch_at(const Call& call, Tensor* out) {
@@ -173,26 +172,26 @@ void dispatch_at(const Call& call, Tensor* out) {
     if (frame->transients && touches_transient(call)) [[unlikely]] {
       if (call.op.kind != OpKind::view) observe_operands(call, *frame);
       frame = nullptr;
-    } else if (frame->match(call, out)) {
-      if (enters_history(call)) record_history(call, out);
+    } else if (frame->match(call, out) != Match::no) {
+      record_history_if_any(call, out);
       return;
     }
   }
   run_call(call, out, frame);
 }
 
-[[gnu::noinline]] void dispatch_on_line(const Call& call, Tensor* out) {
-  dispatch_at({call.op, call.in, call.n_in, call.attrs, *t_line, call.device, call.writes}, out);
-}
-
 }  // namespace
 
-void dispatch(const Call& call, Tensor* out) {
-  if (t_line != nullptr) [[unlikely]] {
-    dispatch_on_line(call, out);
-    return;
+void record_history_if_any(const Call& call, Tensor* out) {
+  if (enters_history(call)) record_history(call, out);
+}
+
+void dispatch_other(const Call& call, Tensor* out) {
+  if (t_line == nullptr) {
+    dispatch_at(call, out);
+  } else {
+    dispatch_at({call.op, call.in, call.n_in, call.attrs, *t_line, call.device, call.writes}, out);
   }
-  dispatch_at(call, out);
 }
 
 LineScope::LineScope(Loc loc) : loc_(loc), outer_(t_line) { t_line = &loc_; }

@@ -30,11 +30,14 @@ enum class Access : std::uint8_t {
   device_order,  // synchronise, events, streams, memory statistics
 };
 
+// What replay found. related: some operand requires grad, or is a view.
+enum class Match : std::uint8_t { no, alone, related };
+
 // A compiled function in progress on this thread. The compiler implements it.
 class Interceptor {
  public:
-  // Replay: true when the call is the recorded one; `out` then holds its (pending) results.
-  virtual bool match(const Call& call, Tensor* out) = 0;
+  // Replay: unless `no`, the call is the recorded one and `out` holds its (pending) results.
+  virtual Match match(const Call& call, Tensor* out) = 0;
   // After an op ran eagerly while a call is being recorded.
   virtual void executed(const Call& call, const Tensor* out, Ticket ticket) = 0;
   // Before bytes are accessed: what is pending and matters has run when it returns.
@@ -49,8 +52,29 @@ class Interceptor {
 };
 extern constinit thread_local Interceptor* t_interceptor;
 
+// The line that this thread's ops report instead of their own, see LineScope.
+extern constinit thread_local const Loc* t_line;
+
+// Adds the call to the history of its results (autograd.h), if it and its operands have one.
+void record_history_if_any(const Call& call, Tensor* out);
+
+// Every op that is not a plain replay.
+void dispatch_other(const Call& call, Tensor* out);
+
 // Runs one op. out: op.n_out tensors, assigned.
-void dispatch(const Call& call, Tensor* out);
+inline void dispatch(const Call& call, Tensor* out) {
+  Interceptor* frame = t_interceptor;
+  if (frame != nullptr && t_line == nullptr && call.writes < 0 && !frame->transients) {
+    const Match match = frame->match(call, out);
+    if (match != Match::no) [[likely]] {
+      if (match == Match::related || call.op.kind == OpKind::view) {
+        record_history_if_any(call, out);
+      }
+      return;
+    }
+  }
+  dispatch_other(call, out);
+}
 
 // The same for ops of one result.
 inline Tensor dispatch(const Call& call) {

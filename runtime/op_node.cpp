@@ -64,10 +64,10 @@ class OpNode final : public Node {
   static void operator delete(void* memory) noexcept { give_object<OpNode>(memory); }
 
   void apply(const Tensor* dy, Tensor* grads, bool keep) override {
-    LineScope line(loc);
     if (op.kind == OpKind::elementwise) {
-      apply_elementwise(dy[0], grads);
+      apply_elementwise(dy[0], grads);  // each op is told the line
     } else {
+      LineScope line(loc);
       Rule rule(*this, dy, grads);
       structured_rule(op).vjp(rule);
     }

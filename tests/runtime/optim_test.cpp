@@ -231,7 +231,7 @@ class Watch final : public Interceptor {
  public:
   Watch() { t_interceptor = this; }
   ~Watch() { t_interceptor = nullptr; }
-  bool match(const Call&, Tensor*) override { return false; }
+  Match match(const Call&, Tensor*) override { return Match::no; }
   void executed(const Call& call, const Tensor*, Ticket) override {
     ops.emplace_back(call.op.name);
     structure.push_back(call.attrs);
