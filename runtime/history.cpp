@@ -32,7 +32,7 @@ void set_history(TensorImpl& t, Ref<Node> node, int output) {
   t.view_version = t.storage->version;
 }
 
-bool differentiable(const OpInfo& op) {
+inline bool differentiable(const OpInfo& op) {
   return op.kind == OpKind::elementwise ? op.gradients != nullptr
                                         : structured_rule(op).vjp != nullptr;
 }
@@ -45,9 +45,9 @@ void set_depth(Node& node) {
 
 // A view made before a write to its storage has no part in that write's history: its own becomes
 // "this window of the base".
-void refresh_view(const Tensor& t) {
+void refresh_stale_view(const Tensor& t) {
   TensorImpl& x = t.get();
-  if (!x.base || x.view_version == x.storage->version || !x.base->requires_grad) return;
+  if (x.view_version == x.storage->version || !x.base->requires_grad) return;
   Tensor base(x.base);
   Attrs attrs;
   attrs.dims = x.meta.sizes;
@@ -57,8 +57,11 @@ void refresh_view(const Tensor& t) {
   Call call{structured_op<structured::AsStrided>, in, 1, attrs, Loc::here()};
   bool wanted[] = {true};
   Ref<Node> node = make_op_node(call, &t, wanted);
-  set_depth(*node);
   set_history(x, std::move(node), 0);
+}
+
+inline void refresh_view(const Tensor& t) {
+  if (t.get().base) refresh_stale_view(t);
 }
 
 void record_write_through_view(const Call& call, TensorImpl& window, Ref<Node> inner) {
@@ -124,14 +127,14 @@ void record_history(const Call& call, Tensor* out) {
   }
   if (!any || !is_floating_point(out[0].dtype())) return;
   Ref<Node> node = make_op_node(call, out, wanted);
-  set_depth(*node);
   if (call.writes >= 0 && out[0].get().base) {
     record_write_through_view(call, out[0].get(), std::move(node));
     return;
   }
-  for (int i = 0; i < op.n_out; ++i) {
+  for (int i = 1; i < op.n_out; ++i) {
     if (is_floating_point(out[i].dtype())) set_history(out[i].get(), node, i);
   }
+  set_history(out[0].get(), std::move(node), 0);
 }
 
 }  // namespace ingot

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <ingot/runtime/autograd.h>
+#include <ingot/runtime/free_list.h>
 #include <ingot/runtime/small_array.h>
 
 namespace ingot {
@@ -24,8 +25,14 @@ class Node {
   using Hook = std::function<Tensor(const Tensor&)>;
 
   Node(const OpInfo& o, const Attrs& a, Loc l, int n_edges)
-      : op(o), attrs(a), loc(l), edges(n_edges) {}
-  virtual ~Node() = default;
+      : op(o),
+        attrs(&a == &kNoAttrs ? kNoAttrs : *new (take_object<Attrs>()) Attrs(a)),
+        loc(l),
+        edges(n_edges) {}
+  virtual ~Node() {
+    if (&attrs != &kNoAttrs) give_object<Attrs>(const_cast<Attrs*>(&attrs));
+  }
+  Node(const Node&) = delete;
   void retain() { refs_.retain(); }
   void release() {
     if (refs_.release()) destroy(this);
@@ -36,7 +43,7 @@ class Node {
   virtual void apply(const Tensor* dy, Tensor* grads, bool keep) = 0;
 
   const OpInfo& op;
-  Attrs attrs;
+  const Attrs& attrs;  // kNoAttrs, or owned
   Loc loc;
   int depth = 0;  // above the deepest input
   SmallArray<Edge, kFewInputs> edges;

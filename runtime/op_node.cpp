@@ -1,5 +1,6 @@
 // The node of one op: gradient rules of elementwise rows (rows again) and of structured rows.
 #include <algorithm>
+#include <bit>
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/ops/row.h>
@@ -23,7 +24,9 @@ Tensor alias(const Tensor& t) {
 class OpNode final : public Node {
  public:
   OpNode(const Call& call, const Tensor* out, const bool* wanted)
-      : Node(call.op, call.attrs, call.loc, call.n_in), saved_in_(call.n_in) {
+      : Node(call.op, call.attrs, call.loc, call.n_in),
+        saved_in_(call.n_in),
+        saved_out_(call.op.n_out) {
     const bool elementwise = op.kind == OpKind::elementwise;
     const int n = call.n_in;
     bool any_stretched = false;
@@ -35,8 +38,10 @@ class OpNode final : public Node {
       if (!wanted[i]) continue;
       TensorImpl& x = *call.in[i]->impl();
       edges[i] = edge_of(x);
+      if (edges[i].node) depth = std::max(depth, edges[i].node->depth);
       any_stretched |= !(x.meta.sizes == out[0].impl()->meta.sizes);
     }
+    ++depth;
     // The gradient of an elementwise op needs no geometry where nothing was broadcast.
     if (!elementwise || any_stretched) {
       metas_ = std::make_unique<Meta[]>(static_cast<std::size_t>(n));
@@ -112,14 +117,22 @@ class OpNode final : public Node {
     for (int k = 0; k < n; ++k) {
       if (!edges[k]) continue;
       const GradientRow& row = op.gradients[k];
-      Tensor grad = row.passes ? dy : gradient(row, dy);
-      grads[k] = metas_ == nullptr ? std::move(grad) : sum_to_size(grad, metas_[at(k)].sizes, loc);
+      grads[k] = row.passes ? dy : gradient(row, dy);
+      if (metas_ != nullptr) grads[k] = sum_to_size(grads[k], metas_[at(k)].sizes, loc);
     }
   }
 
   Tensor gradient(const GradientRow& row, const Tensor& dy) {
     const int n = n_in();
     const Tensor* operands[kMaxRowInputs];
+    if (absent_ == 0) {
+      int count = 0;
+      for (unsigned uses = row.uses; uses != 0; uses &= uses - 1) {
+        const int i = std::countr_zero(uses);
+        operands[count++] = i < n ? &unpack(saved_in_[i]) : i == n ? &unpack(saved_out_[0]) : &dy;
+      }
+      return dispatch({*row.op, operands, count, kNoAttrs, loc});
+    }
     Attrs row_attrs;
     int count = 0, scalar = 0;
     for (int i = 0; i < n + 2; ++i) {
@@ -158,7 +171,7 @@ class OpNode final : public Node {
   bool released_ = false;
   std::unique_ptr<Meta[]> metas_;  // of the inputs; none: the rule does not ask for them
   SmallArray<SavedTensor, kFewInputs> saved_in_;
-  SavedTensor saved_out_[kMaxOutputs];
+  SmallArray<SavedTensor, kMaxOutputs> saved_out_;
 };
 
 class WindowNode final : public Node {

@@ -2,7 +2,7 @@
 // Owns: this type. Must not know: what it holds.
 #pragma once
 
-#include <cstddef>
+#include <memory>
 
 namespace ingot {
 
@@ -10,9 +10,14 @@ template <class T, int kInline>
 class SmallArray {
  public:
   explicit SmallArray(int n)
-      : data_(n <= kInline ? inline_ : new T[static_cast<std::size_t>(n)]), size_(n) {}
+      : data_(n <= kInline ? reinterpret_cast<T*>(inline_)
+                           : std::allocator<T>().allocate(count(n))),
+        size_(n) {
+    std::uninitialized_default_construct_n(data_, n);
+  }
   ~SmallArray() {
-    if (data_ != inline_) delete[] data_;
+    std::destroy_n(data_, size_);
+    if (size_ > kInline) std::allocator<T>().deallocate(data_, count(size_));
   }
   SmallArray(const SmallArray&) = delete;
   SmallArray& operator=(const SmallArray&) = delete;
@@ -27,7 +32,8 @@ class SmallArray {
   const T* end() const { return data_ + size_; }
 
  private:
-  T inline_[kInline];
+  static std::size_t count(int n) { return static_cast<std::size_t>(n); }
+  alignas(T) unsigned char inline_[kInline * sizeof(T)];
   T* data_;
   int size_;
 };
