@@ -15,6 +15,7 @@ namespace {
 
 // A node that waits for its turn, with what has flowed into its results so far.
 struct Visit {
+  explicit Visit(Node* n) : node(n) {}
   Node* node;
   std::array<Tensor, kMaxOutputs> dy;
 };
@@ -53,11 +54,13 @@ class Run {
       const int n = v.node->edges.size();
       if (index(n) > t_.grads.size()) t_.grads.resize(index(n));
       v.node->apply(v.dy.data(), t_.grads.data(), keep_);
-      for (Tensor& dy : v.dy) dy = Tensor();
+      for (Tensor& dy : v.dy) {
+        if (dy.defined()) dy = Tensor();
+      }
       for (int k = 0; k < n; ++k) {
-        Tensor grad = std::exchange(t_.grads[index(k)], Tensor());
-        const Edge& e = v.node->edges[k];
-        if (e && grad.defined()) flow(e, std::move(grad));
+        if (!t_.grads[index(k)].defined()) continue;
+        Tensor grad = std::move(t_.grads[index(k)]);
+        if (const Edge& e = v.node->edges[k]) flow(e, std::move(grad));
       }
     }
   }
@@ -72,7 +75,7 @@ class Run {
       Node* node = t_.stack.back();
       t_.stack.pop_back();
       if (!t_.places.insert(node, static_cast<int>(t_.visits.size()))) continue;
-      t_.visits.push_back({node, {}});
+      t_.visits.emplace_back(node);
       for (const Edge& e : node->edges) {
         if (e.node) t_.stack.push_back(e.node.get());
       }
@@ -111,7 +114,7 @@ class Run {
       return;
     }
     Tensor& slot = t_.visits[index(t_.places.at(e.node.get()))].dy[index(e.output)];
-    if (slot.defined()) {
+    if (slot.defined()) [[unlikely]] {
       slot = add(slot, Arg(dy, loc_));
     } else {
       slot = std::move(dy);

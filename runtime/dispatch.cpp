@@ -162,7 +162,7 @@ bool enters_history(const Call& call) {
     completing(call, [&] { run(call, args, out, &ticket); });
   }
   if (frame != nullptr) frame->executed(call, out, ticket);
-  record_history_if_any(call, out);
+  if (enters_history(call)) record_history(call, out);
 }
 
 void dispatch_at(const Call& call, Tensor* out) {
@@ -173,7 +173,7 @@ void dispatch_at(const Call& call, Tensor* out) {
       if (call.op.kind != OpKind::view) observe_operands(call, *frame);
       frame = nullptr;
     } else if (frame->match(call, out) != Match::no) {
-      record_history_if_any(call, out);
+      if (enters_history(call)) record_history(call, out);
       return;
     }
   }
@@ -181,10 +181,6 @@ void dispatch_at(const Call& call, Tensor* out) {
 }
 
 }  // namespace
-
-void record_history_if_any(const Call& call, Tensor* out) {
-  if (enters_history(call)) record_history(call, out);
-}
 
 void dispatch_other(const Call& call, Tensor* out) {
   if (t_line == nullptr) {

@@ -55,8 +55,8 @@ extern constinit thread_local Interceptor* t_interceptor;
 // The line that this thread's ops report instead of their own, see LineScope.
 extern constinit thread_local const Loc* t_line;
 
-// Adds the call to the history of its results (autograd.h), if it and its operands have one.
-void record_history_if_any(const Call& call, Tensor* out);
+// Adds the call to the history of its results, see autograd.h.
+void record_history(const Call& call, Tensor* out);
 
 // Every op that is not a plain replay.
 void dispatch_other(const Call& call, Tensor* out);
@@ -67,8 +67,8 @@ inline void dispatch(const Call& call, Tensor* out) {
   if (frame != nullptr && t_line == nullptr && call.writes < 0 && !frame->transients) {
     const Match match = frame->match(call, out);
     if (match != Match::no) [[likely]] {
-      if (match == Match::related || call.op.kind == OpKind::view) {
-        record_history_if_any(call, out);
+      if ((match == Match::related && grad_enabled()) || call.op.kind == OpKind::view) {
+        record_history(call, out);
       }
       return;
     }

@@ -13,9 +13,11 @@ namespace ingot {
 namespace {
 
 // A saved result may not own the node that saves it: it is kept as an alias without history.
-Tensor alias(const Tensor& t) {
+// is_new: the op has just made the storage, nobody else knows it yet.
+Tensor alias(const Tensor& t, bool is_new) {
   const TensorImpl& x = t.get();
-  Ref<TensorImpl> copy = TensorImpl::create(x.storage, x.meta, x.offset);
+  Ref<TensorImpl> copy =
+      TensorImpl::create(is_new ? x.storage->share_private() : x.storage, x.meta, x.offset);
   copy->tag = x.tag;
   copy->view_version = x.view_version;
   return Tensor(std::move(copy));
@@ -39,7 +41,7 @@ class OpNode final : public Node {
       TensorImpl& x = *call.in[i]->impl();
       edges[i] = edge_of(x);
       if (edges[i].node) depth = std::max(depth, edges[i].node->depth);
-      any_stretched |= !(x.meta.sizes == out[0].impl()->meta.sizes);
+      any_stretched |= n > 1 && !(x.meta.sizes == out[0].impl()->meta.sizes);
     }
     ++depth;
     // The gradient of an elementwise op needs no geometry where nothing was broadcast.
@@ -58,9 +60,11 @@ class OpNode final : public Node {
       saved_in_[i].tensor = *call.in[i];
       saved_in_[i].version = version;
     }
+    if (mask >> kOut0 == 0) return;
+    const bool makes_results = op.kind != OpKind::view && call.writes < 0;
     for (int i = 0; i < call.op.n_out; ++i) {
       if ((mask >> (kOut0 + i) & 1) == 0) continue;
-      saved_out_[i].tensor = alias(out[i]);
+      saved_out_[i].tensor = alias(out[i], makes_results);
       saved_out_[i].version = out[i].get().storage->version;
     }
   }

@@ -111,6 +111,10 @@ class HeldCount {
     }
     return n_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
+  // While no other thread can know the object.
+  void retain_private() {
+    n_.store(n_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   std::uint32_t handles() const { return n_.load(std::memory_order_acquire) & ~kHeld; }
 
   // For the thread that made the object, before another one can know it.
@@ -146,6 +150,11 @@ class Storage {
   void retain() { refs_.retain(); }
   void release() {
     if (refs_.release()) destroy();
+  }
+  // One more reference before another thread can know the object: no atomic read-modify-write.
+  Ref<Storage> share_private() {
+    refs_.retain_private();
+    return Ref<Storage>::adopt(this);
   }
   // A frame's hold on what its call makes: see HeldCount.
   void hold() { refs_.hold(); }
