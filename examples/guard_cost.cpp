@@ -1,9 +1,10 @@
 // A lab: what the guard of a compiled function costs, and that it does not go stale.
 // A chain of n ops is compiled with a captured tensor; the capture is swapped for another one
-// between two calls. The replayed call must see the new one, and the ledger says what checking cost.
-#include <ingot/ingot.h>
-
+// between two calls. The replayed call must see the new one, and the ledger says what checking
+// cost.
 #include <cstdio>
+
+#include <ingot/ingot.h>
 
 using namespace ingot;
 

@@ -4,11 +4,11 @@
 // copy of the world can be driven eagerly and another through compile().
 #pragma once
 
-#include <ingot/ingot.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include <ingot/ingot.h>
 
 namespace ingot::fuzz {
 
