@@ -3,11 +3,13 @@
 #pragma once
 
 #include <ingot/compiler/compile.h>
+#include <ingot/compiler/user_op.h>
 #include <ingot/profiler/profiler.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/config.h>
 #include <ingot/runtime/data/data.h>
 #include <ingot/runtime/generator.h>
+#include <ingot/runtime/gradcheck.h>
 #include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/nn/nn.h>
 #include <ingot/runtime/ops.h>

@@ -1,8 +1,11 @@
+#include <set>
+
 #include <fmt/format.h>
 
 #include <ingot/compiler/codegen.h>
 #include <ingot/kernels/cpu/isa_level.h>
 #include <ingot/kernels/ops/all_rows.h>
+#include <ingot/kernels/ops/user_row.h>
 
 namespace ingot::compiler {
 
@@ -34,7 +37,39 @@ std::vector<std::string> type_names(RowList<R...>) {
   return {type_name<R>()...};
 }
 
+// One namespace for each op: two structs of one name may meet in a kernel.
+std::string user_row_type(const UserRow& row) {
+  std::string type = fmt::format("user::{}::{}", row.row_name, row.text.type);
+  return row.gradient < 0 ? type : fmt::format("GradRow<{}, {}>", type, row.gradient);
+}
+
 }  // namespace
+
+std::string user_rows_text(const std::vector<const OpInfo*>& ops) {
+  std::string text;
+  std::set<std::string_view> seen;
+  for (const OpInfo* op : ops) {
+    if (op == nullptr || op->user == nullptr || !seen.insert(op->user->row_name).second) continue;
+    const UserRow& row = *op->user;
+    text += fmt::format("namespace ingot::user::{} {{\nstruct {} {};\n}}\n", row.row_name,
+                        row.text.type, row.text.body);
+  }
+  return text;
+}
+
+std::string function_head(const std::vector<const OpInfo*>& ops) {
+  const std::string rows = user_rows_text(ops);
+  return rows + "using namespace ingot;\n" +
+         (rows.empty() ? "extern \"C\" " : "extern \"C\" __attribute__((flatten)) ");
+}
+
+std::string generate_loop(const OpInfo& op, DType compute) {
+  return function_head({&op}) + fmt::format(
+                                    "void ingot_run(Int64 n, void* out, const void* const* in, "
+                                    "const Int64* strides) {{\n"
+                                    "  TiledLoop<{}, {}>::run(n, out, in, strides);  // {}\n}}\n",
+                                    row_type(op), c_type(compute), op.name);
+}
 
 const char* c_type(DType t) {
   switch (t) {
@@ -57,7 +92,8 @@ const char* c_type(DType t) {
   return "";
 }
 
-const std::string& row_type(const OpInfo& op) {
+std::string row_type(const OpInfo& op) {
+  if (op.user != nullptr) return user_row_type(*op.user);
   static const std::vector<std::string> names = type_names(rows::AllRows{});
   return names[static_cast<std::size_t>(op.id)];
 }
@@ -71,9 +107,11 @@ std::string generate_run(const PointwiseProgram& p, const RunPattern& pattern) {
     for (const Operand& o : code.in) note(o);
     note(code.out);
   }
-  std::string text = "using namespace ingot;\n";
+  std::vector<const OpInfo*> ops;
+  for (const Instruction& code : p.code) ops.push_back(code.op);
+  std::string text = function_head(ops);
   text +=
-      "extern \"C\" void ingot_run(Int64 n, char* const* data, const Int64* strides, "
+      "void ingot_run(Int64 n, char* const* data, const Int64* strides, "
       "const void* scalars) {\n";
   for (std::size_t k = 0; k < p.memory.size(); ++k) {
     bool written = static_cast<int>(k) < p.written;

@@ -19,9 +19,11 @@ class RowsWriter {
   explicit RowsWriter(const RowProgram& p) : p_(p) {}
 
   std::string text() {
-    text_ =
-        "using namespace ingot;\n"
-        "extern \"C\" void ingot_run(Int64 rows, Int64 n, char* const* data,\n"
+    std::vector<const OpInfo*> ops;
+    for (const RowInstruction& code : p_.code) ops.push_back(code.op);
+    text_ = function_head(ops);
+    text_ +=
+        "void ingot_run(Int64 rows, Int64 n, char* const* data,\n"
         "    const Int64* row_strides, const Int64* strides, const void* scalars, char* scratch) "
         "{\n";
     for (std::size_t k = 0; k < p_.memory.size(); ++k) {

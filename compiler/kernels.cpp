@@ -11,8 +11,8 @@
 namespace ingot {
 
 // The text of kernels/ops, embedded when the library is built.
-extern const char kOpsText[], kRowsText[];
-extern const unsigned long kOpsTextSize, kRowsTextSize;
+extern const char kOpsText[], kRowsText[], kLoopText[];
+extern const unsigned long kOpsTextSize, kRowsTextSize, kLoopTextSize;
 
 namespace compiler {
 
@@ -62,8 +62,24 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& steps,
-                    bool disk_cache, PlanReport* report) {
+RowLoopResult compile_row_loop(std::string body) {
+  static const auto prelude = make_prelude(kLoopText, kLoopTextSize);
+  const jit::KernelResult r = kernel_cache(true).get({prelude, std::move(body)}, "ingot_run",
+                                                     {level_flags(), std::string(isa_features())});
+  if (r.kernel == nullptr) return {nullptr, nullptr, r.error};
+  return {reinterpret_cast<LoopFn>(r.kernel->as<void()>()), r.kernel, {}};
+}
+
+void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& all, bool disk_cache,
+                    PlanReport* report) {
+  const auto apart = [&](const GeneratedStep& step, const std::string& why) {
+    report->not_fused.push_back(
+        {"kernel of " + step.names() + " runs tile by tile: " + why.substr(0, why.find('\n'))});
+  };
+  std::vector<GeneratedStep*> steps;
+  for (GeneratedStep* step : all) {
+    step->refusal().empty() ? steps.push_back(step) : apart(*step, step->refusal());
+  }
   auto start = std::chrono::steady_clock::now();
   std::vector<jit::KernelRequest> requests;
   for (const GeneratedStep* step : steps) {
@@ -81,8 +97,7 @@ void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& s
     const jit::KernelResult& r = results[i];
     compile = std::max(compile, r.ms.compile + r.ms.link);
     if (r.kernel == nullptr) {
-      report->not_fused.push_back({"kernel of " + steps[i]->names() +
-                                   " runs tile by tile: " + r.error.substr(0, r.error.find('\n'))});
+      apart(*steps[i], r.error);
       continue;
     }
     report->compiles += r.origin == jit::KernelOrigin::kCompiled ? 1 : 0;

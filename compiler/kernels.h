@@ -11,4 +11,12 @@ namespace ingot::compiler {
 void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& steps,
                     bool disk_cache, PlanReport* report);
 
+// The eager loop of a user's row from the text of its unit; no loop: the error says why.
+struct RowLoopResult {
+  LoopFn loop;
+  std::shared_ptr<const void> owner;  // keeps it loaded
+  std::string error;
+};
+RowLoopResult compile_row_loop(std::string body);
+
 }  // namespace ingot::compiler

@@ -1,6 +1,8 @@
 // Elementwise ops: from arguments to one dispatch, with promotion and casts before it.
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/ops/elementwise.h>
+#include <ingot/kernels/ops/user_row.h>
+#include <ingot/runtime/call_row.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -165,6 +167,27 @@ Tensor& binary_(Tensor& x, const Arg& other) {
 }
 
 }  // namespace
+
+Tensor call_row(const OpInfo& op, const Arg* const* args, int n) {
+  Operand operands[kMaxRowInputs];
+  for (int i = 0; i < n; ++i) operands[i] = operand(*args[i]);
+  const Loc loc = args[n - 1]->loc;
+  const Tensor* mask = nullptr;
+  const Operand* values = operands;
+  if (op.user->condition_first) {
+    mask = operands[0].tensor;
+    if (mask == nullptr || mask->dtype() != DType::boolean) {
+      throw Error(fmt::format("{}: the first operand must be a bool tensor; at {}", op.name,
+                              to_string(loc)),
+                  op.name, loc);
+    }
+    ++values;
+    --n;
+  }
+  DType dtype = result_type(values, n);
+  if (op.needs_floating && !is_floating_point(dtype)) dtype = DType::f32;
+  return run(op, mask, values, n, dtype, -1, loc);
+}
 
 #define INGOT_UNARY(function, Row) \
   Tensor function(const Tensor& x, Loc loc) { return unary<rows::Row>(x, loc); }

@@ -131,7 +131,7 @@ FusedStep::FusedStep(PointwiseProgram program, const Segment& segment)
             "fused group of {} temporaries and {} scalars", program_.temporaries,
             program_.scalars.size());
   for (const Instruction& i : program_.code) {
-    loops_.push_back(i.op == nullptr ? nullptr : loop_for(*i.op, i.compute));
+    loops_.push_back(i.op == nullptr ? nullptr : eager_loop(*i.op, i.compute));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <ingot/compiler/plan.h>
+#include <ingot/kernels/kernel_table.h>
 
 namespace ingot::compiler {
 
@@ -15,6 +16,9 @@ class GeneratedStep : public Step {
   virtual std::string source(const Segment& segment) const = 0;
   // Whether that text calls the reductions and formulas of kernels/ops/row_formulas.h.
   virtual bool needs_row_formulas() const { return false; }
+  // Why no kernel may replace the interpreter: empty, or a row of the user's whose eager loop is
+  // not of generated code, so that a kernel's bits could differ.
+  const std::string& refusal() const { return refusal_; }
   // The ops' names: "mul add tanh".
   const std::string& names() const { return names_; }
 
@@ -27,6 +31,8 @@ class GeneratedStep : public Step {
 
  protected:
   explicit GeneratedStep(std::string names) : names_(std::move(names)) {}
+  // The eager loop of an elementwise row.
+  LoopFn eager_loop(const OpInfo& op, DType compute);
   // Null before set_kernel.
   template <class F>
   F kernel() const {
@@ -34,7 +40,7 @@ class GeneratedStep : public Step {
   }
 
  private:
-  std::string names_;
+  std::string names_, refusal_;
   Function function_ = nullptr;
   std::shared_ptr<const void> owner_;
 };

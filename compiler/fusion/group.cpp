@@ -127,7 +127,7 @@ bool is_pointwise(const Segment& s, const SegmentOp& op) {
   if (*op.op == structured_op<ToCopy> || *op.op == structured_op<Clone>) {
     return s.meta(op.in[0]).device.is_cpu();
   }
-  return op.op->kind == OpKind::elementwise && op.op->id >= 0;
+  return op.op->kind == OpKind::elementwise && (op.op->id >= 0 || op.op->user != nullptr);
 }
 
 std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed,

@@ -74,7 +74,7 @@ RowStep::RowStep(RowProgram program, const Segment& segment)
             program_.memory.size());
   for (const RowInstruction& i : program_.code) {
     const bool row = i.kind != RowInstruction::whole && i.op != nullptr;
-    loops_.push_back(row ? loop_for(*i.op, i.compute) : nullptr);
+    loops_.push_back(row ? eager_loop(*i.op, i.compute) : nullptr);
   }
   for (const RowMemory& m : program_.memory) strides_.push_back(m.walk.inner);
 }

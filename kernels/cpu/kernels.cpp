@@ -71,6 +71,7 @@ constexpr Table kTable;
 }  // namespace
 
 Kernel cpu_kernel(const OpInfo& op) {
+  if (op.user != nullptr) return cpu_elementwise;
   if (op.id < 0) return nullptr;
   if (op.id < kFirstId) return cpu_elementwise;
   return kTable.kernels[static_cast<std::size_t>(op.id - kFirstId)];

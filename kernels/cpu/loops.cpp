@@ -1,6 +1,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/loops.h>
 #include <ingot/kernels/ops/all_rows.h>
+#include <ingot/kernels/ops/user_row.h>
 
 namespace ingot {
 
@@ -54,6 +55,10 @@ const LevelLoops& loops() {
 }
 
 LoopFn loop_for(const OpInfo& op, DType compute) {
+  if (op.user != nullptr) {
+    const ChosenLoop* chosen = chosen_loop(op, compute);
+    return chosen == nullptr ? nullptr : chosen->loop;
+  }
   if (op.id < 0 || op.id >= rows::AllRows::size) return nullptr;
   return loops().elementwise(op.id, static_cast<int>(compute));
 }

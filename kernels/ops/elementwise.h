@@ -7,9 +7,6 @@
 
 namespace ingot {
 
-void infer_elementwise(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
-Cost elementwise_cost(const OpInfo& op, const OpArgs& args, const Meta* out);
-
 template <class Row>
 constexpr OpInfo make_elementwise_info();
 

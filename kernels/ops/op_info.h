@@ -20,6 +20,7 @@ enum class OpKind : std::uint8_t {
 };
 
 struct OpInfo;
+struct UserRow;  // kernels/ops/user_row.h
 
 // The operands of one call as metadata. A null entry is a host scalar (elementwise ops: the next
 // attrs.s) or an operand that was left out (bias, weight).
@@ -67,9 +68,14 @@ struct OpInfo {
   bool needs_floating = false;                  // integers are converted to f32 before
   std::int16_t flops = 0, transcendentals = 0;  // of one element
   const GradientRow* gradients = nullptr;       // one for each operand; null: no gradient
+  const UserRow* user = nullptr;                // a row of the user's own
 
   bool operator==(const OpInfo& o) const { return this == &o; }
 };
+
+// Elementwise rows, built-in and users': shapes broadcast, dtypes follow the row's rule.
+void infer_elementwise(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
+Cost elementwise_cost(const OpInfo& op, const OpArgs& args, const Meta* out);
 
 // Bytes of the operands and results, each once.
 double bytes_touched(const OpArgs& args, const Meta* out, int n_out);
