@@ -73,3 +73,4 @@ endif()
 
 run("${build}/consumer")
 message("${output}")
+run("${build}/add_a_row")

@@ -1,7 +1,9 @@
 // What including <ingot/ingot.h> costs a user's compiler.
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <sys/resource.h>
 
@@ -45,6 +47,22 @@ TEST(FrontEnd, UserProgramIsReadQuickly) {
   // A busy machine slows both alike (their ratio was 2.2 on one), so a slow one is judged by the
   // ratio.
   EXPECT_LT(user, std::max(1.2, 4 * standard));
+}
+
+// The refusal of -ffast-math in a unit with a row: the same unit is fine without it.
+TEST(FrontEnd, FastMathIsRefusedWhereARowIsDefined) {
+  const std::string log = std::string(INGOT_BINARY_DIR) + "/fast_math.log";
+  const auto compile = [&](const std::string& flag) {
+    const std::string command = std::string(INGOT_TEST_CXX) + " -std=c++20 -fsyntax-only " + flag +
+                                " -I" + INGOT_BINARY_DIR + "/include " + INGOT_SOURCE_DIR +
+                                "/examples/add_a_row.cpp 2>" + log;
+    return std::system(command.c_str());
+  };
+  EXPECT_EQ(compile("-O2"), 0);
+  EXPECT_NE(compile("-ffast-math"), 0);
+  std::ifstream in(log);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  EXPECT_NE(text.find("compile this unit without -ffast-math"), std::string::npos) << text;
 }
 
 }  // namespace
