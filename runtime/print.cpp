@@ -14,14 +14,11 @@ namespace {
 PrintOptions g_options;
 
 struct Style {
-  DType dtype;
   bool scientific = false, whole = false;
-  int precision = 4, width = 0;
+  int precision = 4;
 };
 
 std::string format_value(const Style& s, double v) {
-  if (s.dtype == DType::boolean) return v != 0 ? "true" : "false";
-  if (!is_floating_point(s.dtype)) return fmt::format("{:.0f}", v);
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
   if (s.scientific) return fmt::format("{:.{}e}", v, s.precision);
@@ -30,8 +27,8 @@ std::string format_value(const Style& s, double v) {
 }
 
 // Whole numbers are shown without digits; a range beyond 1e-4 ... 1e8 in powers of ten.
-Style choose_style(DType dtype, const std::vector<double>& values) {
-  Style s{dtype};
+Style choose_style(const std::vector<double>& values) {
+  Style s;
   s.precision = g_options.precision;
   double low = INFINITY, high = 0;
   s.whole = true;
@@ -46,8 +43,32 @@ Style choose_style(DType dtype, const std::vector<double>& values) {
   } else {
     s.scientific = high >= 1e8 || low < 1e-4 || high / low > 1e5;
   }
-  for (double v : values) s.width = std::max(s.width, static_cast<int>(format_value(s, v).size()));
   return s;
+}
+
+// One element of the host tensor, `offset` elements after its first.
+Tensor element(const Tensor& host, i64 offset) {
+  return Tensor(TensorImpl::create(host.get().storage, {host.dtype(), kCPU, {}, {}},
+                                   host.get().offset + offset));
+}
+
+// Integers keep every digit: they do not pass through double.
+std::vector<std::string> format_elements(const Tensor& host, const std::vector<i64>& offsets) {
+  std::vector<std::string> texts;
+  if (!is_floating_point(host.dtype())) {
+    for (i64 offset : offsets) {
+      const i64 v = element(host, offset).item<i64>();
+      texts.push_back(host.dtype() != DType::boolean ? std::to_string(v)
+                      : v != 0                       ? "true"
+                                                     : "false");
+    }
+    return texts;
+  }
+  std::vector<double> values;
+  for (i64 offset : offsets) values.push_back(element(host, offset).item<double>());
+  const Style style = choose_style(values);
+  for (double v : values) texts.push_back(format_value(style, v));
+  return texts;
 }
 
 class Printer {
@@ -58,14 +79,14 @@ class Printer {
   }
 
   std::string text() {
-    style_ = choose_style(t_.dtype(), shown_);
+    for (const std::string& s : shown_) width_ = std::max(width_, static_cast<int>(s.size()));
     next_ = 0;
-    return t_.dim() == 0 ? format_value(style_, shown_[0]) : block(0, 7);
+    return t_.dim() == 0 ? shown_[0] : block(0, 7);
   }
 
   // The elements that are shown, in order, as offsets from the first one.
   const std::vector<i64>& offsets() const { return offsets_; }
-  void set_values(std::vector<double> values) { shown_ = std::move(values); }
+  void set_elements(std::vector<std::string> elements) { shown_ = std::move(elements); }
 
  private:
   bool cut(int axis) const { return summarise_ && t_.sizes()[axis] > 2 * g_options.edgeitems; }
@@ -100,15 +121,14 @@ class Printer {
       int column = indent + axis + 1;
       each(axis, [&](i64 i) {
         if (!first) out += ", ";
-        if (!first && column + style_.width + 2 > g_options.linewidth) {
+        if (!first && column + width_ + 2 > g_options.linewidth) {
           out.back() = '\n';
           out += std::string(static_cast<std::size_t>(indent + axis + 1), ' ');
           column = indent + axis + 1;
         }
         first = false;
-        out += i < 0 ? "..."
-                     : fmt::format("{:>{}}", format_value(style_, shown_[next_++]), style_.width);
-        column += style_.width + 2;
+        out += i < 0 ? "..." : fmt::format("{:>{}}", shown_[next_++], width_);
+        column += width_ + 2;
       });
     } else {
       std::string separator = "," +
@@ -126,9 +146,9 @@ class Printer {
   const Tensor& t_;
   bool summarise_;
   std::vector<i64> offsets_;
-  std::vector<double> shown_;
+  std::vector<std::string> shown_;
   std::size_t next_ = 0;
-  Style style_;
+  int width_ = 0;
 };
 
 }  // namespace
@@ -138,19 +158,13 @@ void set_printoptions(PrintOptions options) { g_options = options; }
 std::string to_string(const Tensor& t) {
   if (!t.defined()) return "tensor(undefined)";
   Printer printer(t, t.numel() > g_options.threshold);
-  std::vector<double> values;
   if (t.numel() > 0) {
     // Only what is shown is read: a large tensor prints at once.
     NoGradGuard no_grad;
     Tensor host = t.cpu();
     observe(host, Access::read, "print", Loc::here());
-    for (i64 offset : printer.offsets()) {
-      Ref<TensorImpl> one = TensorImpl::create(host.get().storage, {host.dtype(), kCPU, {}, {}},
-                                               host.get().offset + offset);
-      values.push_back(Tensor(std::move(one)).item<double>());
-    }
+    printer.set_elements(format_elements(host, printer.offsets()));
   }
-  printer.set_values(std::move(values));
   std::string extra;
   if (t.dtype() != DType::f32 && t.dtype() != DType::i64 && t.dtype() != DType::boolean) {
     extra += fmt::format(", dtype={}", name(t.dtype()));

@@ -1,0 +1,91 @@
+// Views: what x[{...}] gives, writes through it, and which bad inputs are refused whole. Also the
+// allocator's limit and its cache.
+#include <functional>
+
+#include <ingot/runtime/allocator.h>
+#include <ingot/runtime/ops.h>
+
+#include "support/tensor_checks.h"
+
+namespace ingot {
+namespace {
+
+using namespace testing_support;
+
+TEST(Views, IndexingFollowsNumPy) {
+  Tensor x = iota({2, 3, 4});
+  EXPECT_TRUE(has_values(x[1][{2, Slice(1, 3)}], {21, 22}));
+  EXPECT_TRUE((x[{All, None, -1}].sizes() == Dims{2, 1, 4}));
+  EXPECT_TRUE(has_values(x[{Ellipsis, -1}], {3, 7, 11, 15, 19, 23}));
+  EXPECT_TRUE(has_values(x[{0, All, Slice({}, {}, 3)}], {0, 3, 4, 7, 8, 11}));
+  EXPECT_EQ((x[{All, Slice(5, 9)}].numel()), 0);
+}
+
+TEST(Views, WritesReachTheBaseAndCountAsVersions) {
+  Tensor x = zeros({2, 3});
+  Tensor column = x[{All, 1}];
+  const auto before = x.get().storage->version;
+  column = column;  // rebinds, writes nothing
+  EXPECT_EQ(x.get().storage->version, before);
+  column.add_(tensor({1, 2}));
+  x[{1, Slice(1, 3)}] = 7;
+  EXPECT_TRUE(has_values(x, {0, 1, 0, 0, 7, 7}));
+  EXPECT_EQ(x.get().storage->version, before + 2);
+  EXPECT_EQ(x.t().get().storage.get(), x.get().storage.get());
+}
+
+TEST(Views, OverlappingCopiesReadBeforeTheyWrite) {
+  Tensor x = iota({6});
+  x[{Slice(1, 6)}].copy_(x[{Slice(0, 5)}]);
+  EXPECT_TRUE(has_values(x, {0, 0, 1, 2, 3, 4}));
+}
+
+TEST(Errors, NameTheOpAndLeaveTensorsAsTheyWere) {
+  Tensor x = iota({2, 3}), copy = x.clone();
+  const auto version = x.get().storage->version;
+  const std::vector<std::pair<std::string, std::function<void()>>> mistakes = {
+      {"add", [&] { x.add_(ones({4})); }},
+      {"copy_",
+       [&] {
+         x.copy_(ones({2, 2}));
+       }},
+      {"matmul", [&] { (void)matmul(x, x); }},
+      {"select", [&] { (void)select(x, 0, 2); }},
+      {"index_put_",
+       [&] {
+         x.index_put_({tensor({0, 9}, kInt64)}, 5);
+       }},
+      {"mean", [&] { (void)mean(x.to(kInt64)); }},
+  };
+  for (const auto& [op, act] : mistakes) {
+    const std::string error = error_of(act);
+    EXPECT_TRUE(contains(error, op));
+    EXPECT_TRUE(contains(error, "; at views_test.cpp:")) << op;
+    EXPECT_TRUE(same_bits(x, copy)) << op;
+    EXPECT_EQ(x.get().storage->version, version) << op;
+  }
+}
+
+TEST(Allocator, BlocksAreReusedUntilTheCacheIsEmptied) {
+  empty_cache();
+  { Tensor x = zeros({1 << 18}); }
+  const MemoryStats first = memory_stats();
+  { Tensor x = zeros({1 << 18}); }
+  EXPECT_EQ(memory_stats().from_system, first.from_system);
+  EXPECT_GT(memory_stats().reserved, memory_stats().allocated);
+  empty_cache();
+  EXPECT_EQ(memory_stats().reserved, memory_stats().allocated);
+}
+
+TEST(Allocator, OutOfMemoryIsAnErrorAndTheNextRequestWorks) {
+  empty_cache();
+  set_memory_limit(memory_stats().reserved + (4 << 20));
+  EXPECT_THROW((void)zeros({1 << 24}), OutOfMemoryError);
+  Tensor small = ones({1 << 10});
+  EXPECT_EQ(small.sum().item<float>(), 1024);
+  set_memory_limit(0);
+  EXPECT_EQ(zeros({1 << 24}).numel(), 1 << 24);
+}
+
+}  // namespace
+}  // namespace ingot
