@@ -9,8 +9,8 @@
 #include <ingot/runtime/config.h>
 #include <ingot/runtime/data/data.h>
 #include <ingot/runtime/generator.h>
-#include <ingot/runtime/gradcheck.h>
 #include <ingot/runtime/grad_mode.h>
+#include <ingot/runtime/gradcheck.h>
 #include <ingot/runtime/nn/nn.h>
 #include <ingot/runtime/ops.h>
 #include <ingot/runtime/optim/optim.h>
