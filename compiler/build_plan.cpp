@@ -7,6 +7,7 @@
 #include <ingot/compiler/fusion/row_step.h>
 #include <ingot/compiler/kernels.h>
 #include <ingot/runtime/env.h>
+#include <ingot/runtime/observer.h>
 
 namespace ingot::compiler {
 
@@ -21,7 +22,8 @@ bool disabled(const CompileOptions& options, const char* what) {
 
 class Phase {
  public:
-  Phase(PlanReport& report, const char* name) : report_(report), name_(name) {}
+  Phase(PlanReport& report, const char* name)
+      : report_(report), name_(name), event_({.kind = EventKind::compile, .name = name}) {}
   ~Phase() {
     std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start_;
     report_.phases.push_back({name_, ms.count()});
@@ -31,6 +33,7 @@ class Phase {
  private:
   PlanReport& report_;
   const char* name_;
+  ScopedEvent event_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -35,6 +35,18 @@ void CallScope::start(const Signature& signature) {
     entry_.count_no_hit();
     throw;
   }
+  observer_ = observer();
+  if (observer_ != nullptr) [[unlikely]] {
+    const bool records = frame_->state() == Frame::State::record;
+    observer_->begin({.kind = records ? EventKind::compile : EventKind::replay,
+                      .name = records ? "record" : "guard",
+                      .loc = entry_.loc()});
+  }
+}
+
+void CallScope::end_event() {
+  if (observer_ != nullptr) [[unlikely]]
+    std::exchange(observer_, nullptr)->end();
 }
 
 void CallScope::finish() {
@@ -47,6 +59,7 @@ void CallScope::finish() {
                      static_cast<double>(clock_ns() - started_) / 1000);
   }
   std::exchange(frame_, nullptr)->~Frame();
+  end_event();
 }
 
 CallScope::~CallScope() {
@@ -54,6 +67,7 @@ CallScope::~CallScope() {
   entry_.count_no_hit();
   frame_->abort();
   frame_->~Frame();
+  end_event();
 }
 
 void time_pair(Entry& entry, const std::function<void()>& eager,

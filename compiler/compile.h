@@ -15,6 +15,8 @@
 
 namespace ingot {
 
+class Observer;
+
 namespace compiler {
 
 class Entry;
@@ -43,11 +45,13 @@ class CallScope {
   void finish();
 
  private:
+  void end_event();
   alignas(8) unsigned char frame_memory_[192];
   Entry& entry_;
   std::unique_ptr<Trie> own_trie_;
   Frame* frame_ = nullptr;
-  std::uint64_t started_ = 0;  // 0: this call is not timed
+  std::uint64_t started_ = 0;     // 0: this call is not timed
+  Observer* observer_ = nullptr;  // that was told of this call's begin
   bool outermost_;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include <ingot/compiler/build_plan.h>
 #include <ingot/compiler/entry.h>
@@ -57,6 +58,20 @@ Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), lo
   figures_.name = options_.name;
 }
 
+// From the known signature that differs in the fewest arguments; the latest of several.
+std::string Entry::nearest_difference(const Table& table, const Signature& signature) {
+  std::string nearest;
+  int least = std::numeric_limits<int>::max();
+  for (auto known = table.rbegin(); known != table.rend(); ++known) {
+    int count = 0;
+    std::string text = difference(known->first, signature, &count);
+    if (count >= least) continue;
+    least = count;
+    nearest = std::move(text);
+  }
+  return nearest;
+}
+
 Trie& Entry::trie_for(const Signature& signature, std::unique_ptr<Trie>* own) {
   auto find = [&](const Table* table) -> Trie* {
     if (table == nullptr) return nullptr;
@@ -74,6 +89,7 @@ Trie& Entry::trie_for(const Signature& signature, std::unique_ptr<Trie>* own) {
     *own = std::move(trie);
     return **own;
   }
+  if (table != nullptr) count_event(figures_.misses, nearest_difference(*table, signature), loc_);
   auto next = std::make_unique<Table>(table == nullptr ? Table{} : *table);
   next->emplace_back(signature, trie.get());
   tries_.push_back(std::move(trie));

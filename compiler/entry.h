@@ -67,6 +67,7 @@ class Entry {
   // Snapshots of the table, so that a call looks its trie up without a lock. A superseded one is
   // kept while the entry lives: another thread may be reading it.
   using Table = std::vector<std::pair<Signature, Trie*>>;
+  static std::string nearest_difference(const Table& table, const Signature& signature);
   std::vector<std::unique_ptr<const Table>> tables_;
   std::vector<std::unique_ptr<Trie>> tries_;
   std::atomic<const Table*> table_{nullptr};

@@ -37,6 +37,7 @@ class Frame final : public Interceptor {
 
   // The function has returned and its result is held by the caller only.
   void finish();
+  State state() const { return state_; }
   // Whether the whole call was replayed, and the time spent outside of plans.
   bool hit() const { return !recorded_; }
   std::uint64_t replay_ns() const { return replay_ns_; }

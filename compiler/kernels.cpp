@@ -7,6 +7,7 @@
 #include <ingot/compiler/kernels.h>
 #include <ingot/kernels/cpu/isa_level.h>
 #include <ingot/runtime/env.h>
+#include <ingot/runtime/observer.h>
 
 namespace ingot {
 
@@ -82,16 +83,24 @@ void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& a
   }
   auto start = std::chrono::steady_clock::now();
   std::vector<jit::KernelRequest> requests;
-  for (const GeneratedStep* step : steps) {
-    std::string body = step->source(segment);
-    report->sources.push_back(body);
-    requests.push_back({{prelude_of(*step), std::move(body)},
-                        "ingot_run",
-                        {level_flags(), std::string(isa_features())}});
+  {
+    ScopedEvent event({.kind = EventKind::compile, .name = "codegen"});
+    for (const GeneratedStep* step : steps) {
+      std::string body = step->source(segment);
+      report->sources.push_back(body);
+      requests.push_back({{prelude_of(*step), std::move(body)},
+                          "ingot_run",
+                          {level_flags(), std::string(isa_features())}});
+    }
   }
   report->phases.push_back({"codegen", milliseconds_since(start)});
   start = std::chrono::steady_clock::now();
-  std::vector<jit::KernelResult> results = kernel_cache(disk_cache).get_many(std::move(requests));
+  std::vector<jit::KernelResult> results;
+  {
+    // The compiler's own time is an event inside this one, on the thread that waits for it.
+    ScopedEvent event({.kind = EventKind::compile, .name = "load"});
+    results = kernel_cache(disk_cache).get_many(std::move(requests));
+  }
   double wall = milliseconds_since(start), compile = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const jit::KernelResult& r = results[i];

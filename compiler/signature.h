@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -20,6 +21,9 @@ class Signature {
   void clear() { words_.clear(); }
   void add(i64 word) { words_.push_back(word); }
   bool operator==(const Signature&) const = default;
+  const std::vector<i64>& words() const { return words_; }
+  // The length of a container, from its (negative) word.
+  static constexpr i64 length_of(i64 word) { return kNoLength - word; }
 
   void add_tensor(const Tensor& t) {
     if (!t.defined()) {
@@ -56,7 +60,7 @@ class Signature {
                            value.begin() != value.end();
                            value.size();
                          }) {
-      add(static_cast<i64>(value.size()));
+      add(kNoLength - static_cast<i64>(value.size()));
       if constexpr (!std::is_same_v<T, std::string>) {
         for (const auto& item : value) add_argument(item);
       }
@@ -64,7 +68,13 @@ class Signature {
   }
 
  private:
+  static constexpr i64 kNoLength = -16;  // below the words of numbers
   std::vector<i64> words_;
 };
+
+// The first argument in which `now` differs from `known`, as a sentence: "argument 0 is f32
+// [10, 32], recorded f32 [64, 32]"; *count says how many differ. Arguments count from 0; a
+// container counts once for itself and once for each item.
+std::string difference(const Signature& known, const Signature& now, int* count);
 
 }  // namespace ingot::compiler

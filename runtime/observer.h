@@ -15,8 +15,8 @@ enum class EventKind : std::uint8_t {
   op,       // one dispatched op, host work and kernel included
   kernel,   // a kernel body, inside an op or a plan
   range,    // record_function, a module's forward
-  compile,  // a phase of compiling: "record", "passes", "codegen", "host compiler", "load"
-  replay,   // a compiled call: the matching part ("guard") and the plan ("plan")
+  compile,  // "record": a call that records; inside it "passes", "codegen", "load", "compile"
+  replay,   // "guard": any other compiled call, its self time the matching; inside it "plan"
 };
 
 // begin() and end() of one event come from the same thread and nest. Everything behind a pointer

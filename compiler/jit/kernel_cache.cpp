@@ -7,6 +7,7 @@
 
 #include <ingot/compiler/jit/files.h>
 #include <ingot/compiler/jit/kernel_cache.h>
+#include <ingot/runtime/observer.h>
 
 namespace ingot::jit {
 namespace {
@@ -186,8 +187,11 @@ bool KernelCache::take_from_disk(Entry& entry, const Key& key, KernelResult& res
 
 void KernelCache::compile(Entry& entry, const Key& key, const Unit& unit, KernelResult& result) {
   keep_source(key, unit.source);
-  CompileResult compiled =
-      compiler_.compile(unit.source.prelude_text(), unit.source.body, unit.options.flags);
+  CompileResult compiled;
+  {
+    ScopedEvent event({.kind = EventKind::compile, .name = "compile"});
+    compiled = compiler_.compile(unit.source.prelude_text(), unit.source.body, unit.options.flags);
+  }
   result.ms.compile = compiled.compile_ms;
   result.ms.link = compiled.link_ms;
   if (!compiled.error.empty()) {
