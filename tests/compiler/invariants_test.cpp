@@ -1,5 +1,10 @@
 // The invariants of a compiled call: the function runs once, the host sees eager's state at every
 // moment, nothing is kept that should die, nothing pending is left behind.
+#include <barrier>
+#include <cmath>
+#include <optional>
+#include <thread>
+
 #include <ingot/compiler/compile.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/autograd.h>
@@ -56,6 +61,7 @@ TEST(Invariants, HostStateIsEagersAtEveryMoment) {
     }
   };
   Tensor w = noise({3, 4}, 2).requires_grad_();
+  bool overwrites = false;
   auto body = [&](const Tensor& x, Facts& facts) {
     Tensor y = tanh(x * w);
     facts.note(y);
@@ -63,7 +69,7 @@ TEST(Invariants, HostStateIsEagersAtEveryMoment) {
     facts.note(row);
     Tensor d = dropout(y, 0.5);
     facts.note(d);
-    Tensor c = y.detach();
+    Tensor c = overwrites ? y.detach() : y.detach().clone();
     c.add_(1);
     facts.note(c);
     w.mutable_grad() = Tensor();
@@ -73,16 +79,21 @@ TEST(Invariants, HostStateIsEagersAtEveryMoment) {
     return d.sum();
   };
   Tensor x = noise({3, 4}, 3);
-  Facts eager, compiled_facts;
-  // y is overwritten through c before backward: tanh saved its result, so both modes throw alike.
-  manual_seed(5);
-  std::string eager_error = error_of([&] { (void)body(x, eager); });
-  auto f = compile([&](const Tensor& t) { return body(t, compiled_facts); }, verified());
-  for (int call = 0; call < 4; ++call) {
-    compiled_facts.seen.clear();
+  // The second way overwrites y through c before backward: tanh saved its result, so both modes
+  // throw alike.
+  for (bool way : {false, true}) {
+    overwrites = way;
+    Facts eager, compiled_facts;
     manual_seed(5);
-    EXPECT_EQ(error_of([&] { (void)f(x); }), eager_error);
-    EXPECT_EQ(compiled_facts.seen, eager.seen) << "call " << call;
+    std::string eager_error = error_of([&] { (void)body(x, eager); });
+    EXPECT_EQ(eager_error.empty(), !overwrites);
+    auto f = compile([&](const Tensor& t) { return body(t, compiled_facts); }, verified());
+    for (int call = 0; call < 4; ++call) {
+      compiled_facts.seen.clear();
+      manual_seed(5);
+      EXPECT_EQ(error_of([&] { (void)f(x); }), eager_error);
+      EXPECT_EQ(compiled_facts.seen, eager.seen) << "call " << call;
+    }
   }
 }
 
@@ -232,6 +243,182 @@ TEST(Invariants, ADroppedCaptureLivesUntilTheCommit) {
     EXPECT_EQ(y[0].item<double>(), 2 * (1.0 + call));
   }
   EXPECT_EQ(f.ledger().hits, 3);
+}
+
+// 6: a plan knows nothing of a call but what matching compares. Values, numbers, starts, fills,
+// addresses and threads may all change from call to call: each is a hit with eager's bits.
+TEST(Invariants, WhatIsNotComparedMayChange) {
+  std::vector<float> borrowed(130, 0.25F);
+  Tensor big = noise({65}, 20), capture = noise({64}, 21);
+  double factor = 0.5;
+  i64 start = 0;
+  auto body = [&](const Tensor& t) {
+    Tensor row = t[start];
+    return tanh(row * factor + capture) + full({64}, factor) * t.narrow(0, start, 1).sum();
+  };
+  const Tensor awkward = from_vector(std::vector<float>(256, std::nanf("")), {4, 64});
+  const std::vector<std::pair<const char*, std::function<void(Tensor&)>>> changes = {
+      {"nothing", [](Tensor&) {}},
+      {"values",
+       [](Tensor& t) {
+         t = noise({4, 64}, 31);
+       }},
+      {"values that are no numbers", [&](Tensor& t) { t = awkward; }},
+      {"a number", [&](Tensor&) { factor = -3.25; }},
+      {"a start", [&](Tensor&) { start = 3; }},
+      {"another tensor as capture", [&](Tensor&) { capture = noise({64}, 22); }},
+      {"an offset", [&](Tensor&) { capture = big.narrow(0, 1, 64); }},
+      {"an odd address", [&](Tensor&) { capture = from_blob(borrowed.data() + 3, {64}); }},
+      {"threads", [](Tensor&) { set_num_threads(3); }},
+  };
+  const int threads = num_threads();
+  for (const CompileOptions& options :
+       {interpreted(), verified(), CompileOptions{.disable = {"fusion"}},
+        CompileOptions{.verify = true}}) {
+    capture = noise({64}, 21), factor = 0.5, start = 0;
+    Tensor x = noise({4, 64}, 30);
+    auto f = compile(body, options);
+    (void)f(x);
+    i64 hits = 0;
+    for (const auto& [what, change] : changes) {
+      SCOPED_TRACE(what);
+      change(x);
+      EXPECT_TRUE(same_bits(body(x), f(x)));
+      EXPECT_EQ(f.ledger().hits, ++hits);
+    }
+    EXPECT_EQ(f.ledger().variants, 1);
+    set_num_threads(threads);
+  }
+}
+
+// The other side of 6: what a plan does rely on is compared, so that a change is no hit.
+TEST(Invariants, WhatPlansRelyOnIsCompared) {
+  const std::vector<std::pair<const char*, std::function<Tensor()>>> captures = {
+      {"plain", [] { return noise({8}, 40); }},
+      {"sizes", [] { return noise({1}, 41); }},
+      {"dims",
+       [] {
+         return noise({8, 8}, 42);
+       }},
+      {"strides",
+       [] {
+         return noise({8, 2}, 43).select(1, 0);
+       }},
+      {"expanded", [] { return noise({1}, 44).expand({8}); }},
+      {"dtype", [] { return noise({8}, 45, kDouble); }},
+      {"kind", [] { return iota({8}, DType::i64); }},
+  };
+  Tensor capture;
+  auto body = [&](const Tensor& t) { return (t * capture + 1) * t; };
+  auto f = compile(body, verified());
+  Tensor x = noise({8}, 48);
+  i64 hits = 0;
+  for (const auto& [what, make] : captures) {
+    SCOPED_TRACE(what);
+    capture = make();
+    for (bool known : {false, true}) {
+      EXPECT_TRUE(same_bits(body(x), f(x)));
+      EXPECT_EQ(f.ledger().hits, hits += known);
+    }
+  }
+}
+
+// Plans know nothing of history: it is made while matching, as the call's own tensors ask for it.
+TEST(Invariants, HistoryFollowsTheCallNotThePath) {
+  Tensor leaf, capture;
+  auto body = [&](const Tensor& t) { return tanh(t * capture + 1) * t; };
+  auto f = compile(body, verified());
+  const Tensor x = noise({8}, 46);
+  auto gradient = [&](const Tensor& y) {
+    leaf.mutable_grad() = Tensor();
+    if (y.requires_grad()) y.sum().backward();
+    return leaf.grad();
+  };
+  for (const std::string kind : {"plain", "leaf", "history", "plain", "no grad", "leaf"}) {
+    SCOPED_TRACE(kind);
+    leaf = noise({8}, 47).requires_grad_(kind != "plain");
+    capture = kind == "history" ? leaf * 1.0 : leaf;
+    for (int call = 0; call < 2; ++call) {
+      std::optional<NoGradGuard> guard;
+      if (kind == "no grad") guard.emplace();
+      Tensor eager = body(x), compiled = f(x);
+      EXPECT_TRUE(same_bits(eager, compiled));
+      EXPECT_EQ(eager.requires_grad(), kind == "leaf" || kind == "history");
+      EXPECT_EQ(compiled.requires_grad(), eager.requires_grad());
+      Tensor expected = gradient(eager);
+      EXPECT_TRUE(same_bits(expected, gradient(compiled)));
+      EXPECT_EQ(expected.defined(), eager.requires_grad());
+    }
+  }
+  EXPECT_GT(f.ledger().hits, 0);
+}
+
+TEST(Invariants, SharedStoragesAreCompared) {
+  Tensor p, q;
+  auto body = [&](const Tensor& t) {
+    p.add_(t);
+    return q * 2 + p;
+  };
+  auto f = compile(body, verified());
+  const Tensor x = full({4}, 10.0);
+  for (bool shared : {false, true, true, false}) {
+    SCOPED_TRACE(shared ? "one storage" : "two storages");
+    p = zeros({4});
+    q = shared ? p.view({4}) : ones({4});
+    const double expected = shared ? 30 : 12;
+    EXPECT_TRUE(has_values(f(x), {expected, expected, expected, expected}));
+  }
+  EXPECT_EQ(f.ledger().hits, 2);
+}
+
+// 7: matching writes nothing shared but reference counts: threads that stand in the middle of one
+// path, each with numbers of its own, do not see each other, and leave what they met as it was.
+TEST(Invariants, ThreadsMatchOnePathAtOnce) {
+  constexpr int kThreads = 4, kRounds = 20;
+  Tensor w = noise({64}, 50);
+  thread_local double factor = 1;
+  std::barrier<> meet(kThreads);
+  bool together = false;
+  auto body = [&](const Tensor& t) {
+    Tensor y = tanh(t * w) * factor;
+    if (together) meet.arrive_and_wait();
+    Tensor z = y + w.narrow(0, 0, 32).sum() * factor;
+    if (together) meet.arrive_and_wait();
+    return z * y + full({64}, factor);
+  };
+  auto f = compile(body, interpreted());
+  (void)f(noise({64}, 51));
+  (void)f(noise({64}, 52));
+  const std::string graph = f.graph(), bytes = to_string(w);
+  const auto version = w.get().storage->version;
+  std::vector<Tensor> inputs, expected;
+  for (int t = 0; t < kThreads; ++t) {
+    factor = 1.5 + t;
+    inputs.push_back(noise({64}, 60 + static_cast<std::uint64_t>(t)));
+    expected.push_back(body(inputs.back()));
+  }
+  together = true;
+  std::vector<int> wrong(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      factor = 1.5 + t;
+      const auto i = static_cast<std::size_t>(t);
+      for (int round = 0; round < kRounds; ++round) {
+        if (!same_bits(f(inputs[i]), expected[i])) ++wrong[i];
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, std::vector<int>(kThreads));
+  EXPECT_EQ(f.ledger().hits, 1 + kThreads * kRounds);
+  EXPECT_EQ(f.ledger().variants, 1);
+  EXPECT_EQ(f.graph(), graph);
+  EXPECT_EQ(to_string(w), bytes);
+  EXPECT_EQ(w.get().storage->version, version);
+  EXPECT_EQ(w.impl()->use_count(), 1u);
+  EXPECT_EQ(w.impl()->storage->use_count(), 1u);
+  for (const Tensor& x : inputs) EXPECT_EQ(x.impl()->use_count(), 1u);
 }
 
 // 8: neither threads nor earlier calls choose bits.
