@@ -36,14 +36,14 @@ function(ingot_compile_options target)
   set_target_properties(${target} PROPERTIES
     CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
     POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Wpedantic $<$<BOOL:${INGOT_WERROR}>:-Werror>
+  set(warnings -Wall -Wextra -Wpedantic $<$<BOOL:${INGOT_WERROR}>:-Werror>
     # g++ 12 sees overlapping copies inside "text" + std::string.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     # g++ also counts a scoped enumerator (DType::i64) as shadowing; clang does not.
-    $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>
-    # The compilers' default fuses a*b+c where the CPU can (aarch64), which changes bits.
-    -ffp-contract=off)
+    $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>)
+  # The compilers' default fuses a*b+c where the CPU can (aarch64), which changes bits.
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off>")
 endfunction()
 
 # ingot_add_layer(<name> SOURCES <file>... [LINK <lower layer>...] [PRIVATE <library>...])

@@ -12,7 +12,7 @@ inline constexpr float kLog2E = 0x1.715476p+0f;
 inline constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
 inline constexpr float kLeastNormal = 0x1p-126f;
 
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 INGOT_INLINE int to_bits(float x) { return __float_as_int(x); }
 INGOT_INLINE float from_bits(int bits) { return __int_as_float(bits); }
 INGOT_INLINE Int64 to_bits(double x) { return __double_as_longlong(x); }

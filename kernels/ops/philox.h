@@ -7,12 +7,18 @@
 #include <ingot/kernels/ops/math_f32.h>
 #include <ingot/kernels/ops/math_f32_trig.h>
 
+#if defined(__CUDACC__)
+#define INGOT_UNROLL_ROUNDS _Pragma("unroll")
+#else
+#define INGOT_UNROLL_ROUNDS _Pragma("GCC unroll 10")
+#endif
+
 namespace ingot {
 inline namespace INGOT_ISA {
 namespace philox {
 
 using Word = unsigned;
-using Word64 = unsigned __INT64_TYPE__;
+using Word64 = unsigned INGOT_INT64;
 
 struct Block {
   Word w0, w1, w2, w3;
@@ -27,7 +33,7 @@ INGOT_INLINE Block round(Block c, Word k0, Word k1) {
 // Ten rounds; the key grows by the Weyl constants of the paper between them.
 INGOT_INLINE Block draw(Block counter, Word k0, Word k1) {
   Block c = counter;
-#pragma GCC unroll 10
+INGOT_UNROLL_ROUNDS
   for (int i = 0; i < 10; ++i) {
     c = round(c, k0, k1);
     k0 += 0x9e3779b9u;

@@ -1,0 +1,42 @@
+// The CUDA part of a build without CUDA: every question is answered, every use is one sentence.
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cuda/device.h>
+#include <ingot/kernels/cuda/kernels.h>
+#include <ingot/kernels/cuda/scratch.h>
+
+namespace ingot {
+
+namespace {
+constexpr const char* kReason =
+    "this build has no CUDA support; build where a CUDA toolkit 12.4 or newer is, with "
+    "-DINGOT_CUDA=ON";
+[[noreturn]] void absent() { detail::fail<DeviceError>("cuda: {}", kReason); }
+}  // namespace
+
+void set_scratch_provider(ScratchProvider) {}
+
+Kernel isa_cuda::cuda_kernel(const OpInfo&) { absent(); }
+
+namespace cuda {
+
+bool is_available() { return false; }
+std::string unavailable_reason() { return kReason; }
+int device_count() { return 0; }
+const DeviceProperties& properties(int) { absent(); }
+int current_device() { return 0; }
+void set_current_device(int) { absent(); }
+StreamHandle current_stream() { absent(); }
+void set_current_stream(StreamHandle) { absent(); }
+void synchronize_stream() { absent(); }
+void synchronize_device(int) { absent(); }
+void* allocate_raw(std::size_t) { absent(); }
+void free_raw(void*) noexcept {}
+MemoryInfo memory_info() { absent(); }
+void* allocate_pinned(std::size_t) { absent(); }
+void free_pinned(void*) noexcept {}
+void copy(void*, const void*, std::size_t) { absent(); }
+void fill_zero(void*, std::size_t) { absent(); }
+void throw_status(int, const char*) { absent(); }
+
+}  // namespace cuda
+}  // namespace ingot

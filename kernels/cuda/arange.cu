@@ -1,0 +1,31 @@
+// CUDA unit: arange.
+#include <ingot/kernels/cuda/arange.h>
+#include <ingot/kernels/cuda/storage.cuh>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+namespace {
+
+constexpr int kThreads = 256;
+
+__global__ void __launch_bounds__(kThreads) arange_kernel(const ArangeTask task) {
+  const Int64 i = Int64(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= task.n) return;
+  if (task.floating) {
+    store_as<double>(task.out, i * task.stride, task.dtype,
+                     Num<double>(task.start + double(i) * task.step));
+  } else {
+    store_as<Int64>(task.out, i * task.stride, task.dtype,
+                    Num<Int64>(task.first) + Num<Int64>(i) * Num<Int64>(task.by));
+  }
+}
+
+}  // namespace
+
+void launch_arange(const ArangeTask& task) {
+  launch(arange_kernel, {(task.n + kThreads - 1) / kThreads, kThreads}, task);
+}
+
+}  // namespace INGOT_ISA
+}  // namespace ingot

@@ -1,0 +1,14 @@
+// CUDA unit: the kernels of elementwise rows, gradients of f32.
+#include <ingot/kernels/cuda/elementwise.cuh>
+#include <ingot/kernels/cuda/elementwise_tables.h>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+const ElementwiseKernels* gradients_f32() {
+  static constexpr ElementwiseTable<float, rows::GradRows> table;
+  return table.at;
+}
+
+}  // namespace INGOT_ISA
+}  // namespace ingot

@@ -1,0 +1,37 @@
+// Device memory for the length of a kernel: partial results of reductions, copies of operands.
+// Owns: DeviceScratch. It is stream-ordered: freeing at the end of a scope is right while the work
+// still runs, since whoever gets the memory next runs behind it. Must not know: who provides it.
+#pragma once
+
+#include <cstddef>
+
+#include <ingot/kernels/ops/isa.h>
+
+namespace ingot {
+
+// The provider of all scratch memory: the device's caching allocator, once the runtime is there.
+struct ScratchProvider {
+  void* (*take)(std::size_t bytes);  // never nullptr: throws OutOfMemoryError
+  void (*give)(void* block, std::size_t bytes) noexcept;
+};
+void set_scratch_provider(ScratchProvider provider);
+
+inline namespace INGOT_ISA {
+
+class DeviceScratch {
+ public:
+  explicit DeviceScratch(std::size_t bytes);
+  ~DeviceScratch();
+  DeviceScratch(const DeviceScratch&) = delete;
+  template <class T = void>
+  T* data() const {
+    return static_cast<T*>(data_);
+  }
+
+ private:
+  void* data_;
+  std::size_t bytes_;
+};
+
+}  // namespace INGOT_ISA
+}  // namespace ingot
