@@ -64,6 +64,7 @@ function(ingot_cuda_sources)
   ingot_compile_options(ingot_kernels_cuda)
   target_include_directories(ingot_kernels_cuda PRIVATE "${INGOT_BUILD_INCLUDE}")
   target_compile_definitions(ingot_kernels_cuda PRIVATE INGOT_ISA=isa_cuda)
+  target_include_directories(ingot_kernels_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(ingot_kernels_cuda PRIVATE fmt::fmt)
   set_target_properties(ingot_kernels_cuda PROPERTIES
     CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)

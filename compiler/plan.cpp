@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include <ingot/compiler/plan.h>
 #include <ingot/kernels/core/check.h>
@@ -48,11 +49,15 @@ class OpStep final : public Step {
   std::vector<int> ops_;
 };
 
+constexpr std::size_t kMaxArenas = 8;
+
 struct ArenaMemory {
-  explicit ArenaMemory(i64 b) : bytes(static_cast<std::size_t>(b)), data(allocate(bytes, kCPU)) {}
-  ~ArenaMemory() { deallocate(data, bytes, kCPU); }
+  ArenaMemory(i64 b, Device where)
+      : bytes(static_cast<std::size_t>(b)), device(where), data(allocate(bytes, device)) {}
+  ~ArenaMemory() { deallocate(data, bytes, device); }
   ArenaMemory(const ArenaMemory&) = delete;
   std::size_t bytes;
+  Device device;
   void* data;
 };
 
@@ -107,6 +112,22 @@ Plan::Plan(Segment segment, std::vector<std::unique_ptr<Step>> steps)
   plan_arena();
 }
 
+int Plan::arena_of(Device device) {
+  for (std::size_t k = 0; k < arenas_.size(); ++k) {
+    if (arenas_[k].device == device) return static_cast<int>(k);
+  }
+  INGOT_CHECK(arenas_.size() < kMaxArenas,
+              "compile: temporaries on more than {} devices in one plan", kMaxArenas);
+  arenas_.push_back({device});
+  return static_cast<int>(arenas_.size()) - 1;
+}
+
+i64 Plan::arena_bytes() const {
+  i64 bytes = 0;
+  for (const Arena& a : arenas_) bytes += a.bytes;
+  return bytes;
+}
+
 void Plan::plan_arena() {
   // Life of each temporary: from the first to the last step that touches its buffer.
   struct Life {
@@ -137,8 +158,10 @@ void Plan::plan_arena() {
   for (int b : order) {
     const Life& life = lives[static_cast<std::size_t>(b)];
     i64 bytes = align_up(std::max<i64>(segment_.buffer(b).bytes, 1));
+    const int arena = arena_of(segment_.buffer(b).device);
     std::vector<std::pair<i64, i64>> taken;
-    for (const ArenaSlot& slot : arena_) {
+    for (const ArenaSlot& slot : slots_) {
+      if (slot.arena != arena) continue;
       const Life& other = lives[static_cast<std::size_t>(slot.buffer)];
       if (other.first > life.last || other.last < life.first) continue;
       taken.emplace_back(slot.offset, slot.offset + align_up(std::max<i64>(
@@ -150,16 +173,20 @@ void Plan::plan_arena() {
       if (offset + bytes <= begin) break;
       offset = std::max(offset, end);
     }
-    arena_.push_back({b, offset});
-    arena_bytes_ = std::max(arena_bytes_, offset + bytes);
+    slots_.push_back({b, arena, offset});
+    i64& size = arenas_[static_cast<std::size_t>(arena)].bytes;
+    size = std::max(size, offset + bytes);
   }
 }
 
 void Plan::run(Binding& binding, int* failed_step) const {
-  ArenaMemory arena(arena_bytes_);
-  for (const ArenaSlot& slot : arena_) {
+  std::optional<ArenaMemory> memory[kMaxArenas];
+  for (std::size_t k = 0; k < arenas_.size(); ++k) {
+    memory[k].emplace(arenas_[k].bytes, arenas_[k].device);
+  }
+  for (const ArenaSlot& slot : slots_) {
     binding.buffers[static_cast<std::size_t>(slot.buffer)] =
-        static_cast<char*>(arena.data) + slot.offset;
+        static_cast<char*>(memory[slot.arena]->data) + slot.offset;
   }
   for (std::size_t k = 0; k < steps_.size(); ++k) {
     *failed_step = static_cast<int>(k);

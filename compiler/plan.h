@@ -26,7 +26,14 @@ std::unique_ptr<Step> make_op_step(const Segment& segment, int op);
 
 struct ArenaSlot {
   int buffer;
+  int arena;   // place in Plan's arenas
   i64 offset;  // bytes from the arena's start, 256-byte aligned
+};
+
+// The memory for the temporaries on one device.
+struct Arena {
+  Device device;
+  i64 bytes = 0;
 };
 
 class Plan {
@@ -39,16 +46,17 @@ class Plan {
 
   const Segment& segment() const { return segment_; }
   const std::vector<std::unique_ptr<Step>>& steps() const { return steps_; }
-  i64 arena_bytes() const { return arena_bytes_; }
+  i64 arena_bytes() const;  // on all devices
   int launches() const { return static_cast<int>(steps_.size()); }
   i64 bytes_saved() const { return bytes_saved_; }
 
  private:
   void plan_arena();
+  int arena_of(Device device);
   Segment segment_;
   std::vector<std::unique_ptr<Step>> steps_;
-  std::vector<ArenaSlot> arena_;
-  i64 arena_bytes_ = 0;
+  std::vector<ArenaSlot> slots_;
+  std::vector<Arena> arenas_;
   i64 bytes_saved_ = 0;
 };
 

@@ -1,6 +1,8 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/isa_level.h>
 #include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cuda/device.h>
+#include <ingot/runtime/allocator.h>
 #include <ingot/runtime/apply_env.h>
 #include <ingot/runtime/config.h>
 #include <ingot/runtime/env.h>
@@ -18,6 +20,18 @@ void apply_env() {
   (void)applied;
 }
 
+namespace {
+
+std::string cuda_info() {
+  if (!cuda::is_available()) return cuda::unavailable_reason();
+  const cuda::DeviceProperties& p = cuda::properties(0);
+  return fmt::format("{} x {} (compute capability {}.{}, {} multiprocessors), driver {}.{}",
+                     cuda::device_count(), p.name, p.major, p.minor, p.multiprocessors,
+                     p.driver / 1000, p.driver % 1000 / 10);
+}
+
+}  // namespace
+
 std::string build_info() {
   apply_env();  // it may change what is told here
   return fmt::format(
@@ -27,14 +41,27 @@ std::string build_info() {
 #else
       "g++ " __VERSION__,
 #endif
-      isa_name(isa_level()), isa_name(detected_isa_level()), num_threads(),
-      cuda::unavailable_reason());
+      isa_name(isa_level()), isa_name(detected_isa_level()), num_threads(), cuda_info());
 }
 
 namespace cuda {
-bool is_available() { return false; }
-std::string unavailable_reason() { return "this build has no CUDA support"; }
-int device_count() { return 0; }
+
+void synchronize(Device device) {
+  INGOT_CHECK_AS(DeviceError, device.is_cuda(), "cuda::synchronize: {} is no CUDA device",
+                 device.str());
+  synchronize_device(device.index());
+}
+
+void set_memory_limit(double fraction, Device device) {
+  INGOT_CHECK(fraction > 0 && fraction <= 1, "cuda::set_memory_limit: {} is not in (0, 1]",
+              fraction);
+  const double memory = static_cast<double>(properties(device.index()).memory);
+  ingot::set_memory_limit(static_cast<i64>(fraction * memory), device);
+}
+
+void empty_cache(Device device) { ingot::empty_cache(device); }
+std::string memory_summary(Device device) { return ingot::memory_summary(device); }
+
 }  // namespace cuda
 
 }  // namespace ingot

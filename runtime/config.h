@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include <ingot/kernels/core/dtype.h>
+
 namespace ingot {
 
 // Threads of the pool that kernels share, the caller's included. Results never depend on it.
@@ -13,10 +15,19 @@ int num_threads();
 // One paragraph: version, compiler, instruction set levels, libraries, CUDA.
 std::string build_info();
 
+// Without CUDA in the build, a driver or a GPU the first three answer and the others throw
+// DeviceError with the reason; everything on the CPU works.
 namespace cuda {
 bool is_available();
 std::string unavailable_reason();  // empty when it is
 int device_count();
+// Waits for all work on a device. Errors that kernels found (an index out of range) are thrown here
+// at the latest.
+void synchronize(Device device = kCUDA);
+// The share of the device's memory that tensors may take, in (0, 1].
+void set_memory_limit(double fraction, Device device = kCUDA);
+void empty_cache(Device device = kCUDA);
+std::string memory_summary(Device device = kCUDA);
 }  // namespace cuda
 
 }  // namespace ingot

@@ -1,6 +1,7 @@
 #include <limits>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/ops/structured/data.h>
 #include <ingot/kernels/ops/structured/random.h>
 #include <ingot/runtime/autograd.h>
 #include <ingot/runtime/dispatch.h>
@@ -143,6 +144,22 @@ bool enters_history(const Call& call) {
   return false;
 }
 
+// All operands live on one device; only copies may cross.
+void check_devices(const Call& call) {
+  const Meta* first = nullptr;
+  for (int i = 0; i < call.n_in; ++i) {
+    if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
+    const Meta& m = call.in[i]->meta();
+    if (first == nullptr) first = &m;
+    if (m.device == first->device || call.op == structured_op<structured::Copy>) continue;
+    throw DeviceError(
+        complete_message(fmt::format("{}: operands on {} and {}; move one with .to(device)",
+                                     call.op.name, first->device.str(), m.device.str()),
+                         call),
+        call.op.name, call.loc);
+  }
+}
+
 // Everything but the replay of a recorded call.
 [[gnu::noinline]] void run_call(const Call& call, Tensor* out, Interceptor* frame) {
   SmallArray<const Meta*, kInlineInputs> metas(call.n_in);
@@ -151,6 +168,7 @@ bool enters_history(const Call& call) {
     metas[i] = present ? &call.in[i]->meta() : nullptr;
     if (present) check_ready(*call.in[i]->get().storage, call);
   }
+  check_devices(call);
   OpArgs args{metas.data(), call.n_in, call.attrs, call.device};
   Ticket ticket;
   {

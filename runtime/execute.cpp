@@ -2,11 +2,13 @@
 #include <vector>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/apply_env.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/observer.h>
+#include <ingot/runtime/transfer.h>
 
 namespace ingot {
 
@@ -62,12 +64,36 @@ class Copies {
   std::vector<Block> blocks_;
 };
 
+// The device of what is copied over by copies, the last operand of which is the source.
+Device source_device(const KernelArgs& args) {
+  const Meta* source = args.n_in > 0 ? args.in[args.n_in - 1].meta : nullptr;
+  return source != nullptr ? source->device : args.out[0].meta->device;
+}
+
+// The kernel, where its device is not the host alone.
+void run_on_device(const KernelArgs& args, Loc loc) {
+  const Device device = args.out[0].meta->device;
+  if (!(source_device(args) == device)) {  // to(device) and copy_ from another one
+    return transfer(args.out[0], args.in[args.n_in - 1], loc);
+  }
+  const cuda::DeviceGuard guard(device);
+  kernel_for(args.op, device.type())(args);
+}
+
+void run_body(const KernelArgs& args, Loc loc) {
+  const bool on_host = args.out[0].meta->device.is_cpu() && source_device(args).is_cpu();
+  if (on_host) [[likely]] {
+    kernel_for(args.op, DeviceType::cpu)(args);
+  } else {
+    run_on_device(args, loc);
+  }
+}
+
 void launch(const KernelArgs& args, Loc loc) {
   apply_env();
   Observer* o = observer();
-  Kernel kernel = kernel_for(args.op, args.out[0].meta->device.type());
   if (o == nullptr) [[likely]] {
-    kernel(args);
+    run_body(args, loc);
     return;
   }
   std::vector<const Meta*> in;
@@ -82,7 +108,7 @@ void launch(const KernelArgs& args, Loc loc) {
                      .args = &operands,
                      .out = out.data(),
                      .n_out = args.n_out});
-  kernel(args);
+  run_body(args, loc);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <array>
 #include <mutex>
 
 #include <ingot/runtime/generator.h>
@@ -5,27 +6,41 @@
 namespace ingot {
 
 namespace {
+
+constexpr std::size_t kMaxDevices = 64;
 std::mutex g_mutex;
-Ticket g_state;
+Ticket g_host;
+std::array<Ticket, kMaxDevices> g_cuda;
+
+Ticket& state_of(Device device) {
+  if (device.is_cpu()) return g_host;
+  return g_cuda[static_cast<std::size_t>(device.index()) % kMaxDevices];
+}
+
 }  // namespace
 
-void manual_seed(std::uint64_t seed) { set_generator_state({seed, 0}); }
-
-Ticket draw_ticket(Device, i64 blocks) {
+void manual_seed(std::uint64_t seed) {
   std::lock_guard lock(g_mutex);
-  Ticket ticket = g_state;
-  g_state.offset += static_cast<std::uint64_t>(blocks);
+  g_host = {seed, 0};
+  g_cuda.fill({seed, 0});
+}
+
+Ticket draw_ticket(Device device, i64 blocks) {
+  std::lock_guard lock(g_mutex);
+  Ticket& state = state_of(device);
+  Ticket ticket = state;
+  state.offset += static_cast<std::uint64_t>(blocks);
   return ticket;
 }
 
-Ticket generator_state(Device) {
+Ticket generator_state(Device device) {
   std::lock_guard lock(g_mutex);
-  return g_state;
+  return state_of(device);
 }
 
-void set_generator_state(Ticket state, Device) {
+void set_generator_state(Ticket state, Device device) {
   std::lock_guard lock(g_mutex);
-  g_state = state;
+  state_of(device) = state;
 }
 
 }  // namespace ingot

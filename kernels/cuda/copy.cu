@@ -5,8 +5,6 @@
 namespace ingot {
 inline namespace INGOT_ISA {
 
-namespace {
-
 struct CopyRow {
   static constexpr DTypeRule rule = DTypeRule::same;
   static constexpr DTypeSet dtypes = DTypeSet::all;
@@ -15,6 +13,8 @@ struct CopyRow {
     return x;
   }
 };
+
+namespace {
 
 template <class T>
 constexpr ElementwiseKernels kCopy = kernels_of_row<CopyRow, T>();

@@ -3,6 +3,7 @@
 #include <ingot/kernels/cuda/data.h>
 #include <ingot/kernels/cuda/elementwise.h>
 #include <ingot/kernels/cuda/kernels.h>
+#include <ingot/kernels/cuda/products.h>
 #include <ingot/kernels/ops/structured/list.h>
 
 namespace ingot {
@@ -28,6 +29,10 @@ struct Table {
     set<Cat>(cuda_cat);
     set<Flip>(cuda_flip);
     set<SliceBackward>(cuda_slice_backward);
+
+    set<Matmul>(cuda_matmul);
+    set<Addmm>(cuda_addmm);
+    set<Linear>(cuda_linear);
   }
 };
 

@@ -347,12 +347,6 @@ TEST(Elementwise, ADTypeWithoutTheRowIsAnError) {
 
 TEST(KernelTable, NamesWhatItLacks) {
   try {
-    kernel_for(*find_op("add"), DeviceType::cuda);
-    FAIL() << "there are no CUDA kernels";
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "add: this build has no CUDA kernels");
-  }
-  try {
     kernel_for(*find_op("view"), DeviceType::cpu);
     FAIL() << "a view has no kernel";
   } catch (const Error& e) {

@@ -1,0 +1,113 @@
+#include <bit>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/runtime/memory_pool.h>
+#include <ingot/runtime/observer.h>
+
+namespace ingot {
+
+namespace {
+
+// Size classes: four steps a power of two, so that at most a fifth of a block is unused.
+int size_class(std::size_t bytes) {
+  std::size_t units = (bytes + kStorageAlignment - 1) / kStorageAlignment;
+  if (units <= 4) return static_cast<int>(units) - 1;
+  int power = std::bit_width(units - 1) - 1;  // 2^power < units <= 2^(power + 1)
+  std::size_t step = std::size_t{1} << (power - 2);
+  return power * 4 - 4 + static_cast<int>((units - 1 - (std::size_t{1} << power)) / step);
+}
+
+std::size_t class_bytes(int c) {
+  if (c < 4) return static_cast<std::size_t>(c + 1) * kStorageAlignment;
+  int power = (c + 4) / 4;
+  std::size_t step = std::size_t{1} << (power - 2);
+  std::size_t quarter = static_cast<std::size_t>((c + 4) % 4 + 1);
+  return ((std::size_t{1} << power) + quarter * step) * kStorageAlignment;
+}
+
+i64 signed_size(std::size_t bytes) { return static_cast<i64>(bytes); }
+
+}  // namespace
+
+void* MemoryPool::take(std::size_t bytes) {
+  int c = size_class(bytes);
+  std::size_t block_bytes = class_bytes(c);
+  requests_.fetch_add(1, std::memory_order_relaxed);
+  void* block = pop(c);
+  if (block == nullptr) block = from_system(bytes, block_bytes);
+  i64 now = allocated_.fetch_add(signed_size(block_bytes), std::memory_order_relaxed) +
+            signed_size(block_bytes);
+  i64 peak = peak_.load(std::memory_order_relaxed);
+  while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+  }
+  notify(block, signed_size(block_bytes));
+  return block;
+}
+
+void MemoryPool::give(void* block, std::size_t bytes) noexcept {
+  int c = size_class(bytes);
+  std::size_t block_bytes = class_bytes(c);
+  allocated_.fetch_sub(signed_size(block_bytes), std::memory_order_relaxed);
+  notify(block, -signed_size(block_bytes));
+  if (caches_ && push(c, block)) return;
+  source_.give(device_, block);
+  reserved_.fetch_sub(signed_size(block_bytes), std::memory_order_relaxed);
+}
+
+void MemoryPool::clear() {
+  std::lock_guard lock(mutex_);
+  for (int c = 0; c < kClasses; ++c) {
+    for (void* block : free_[c]) source_.give(device_, block);
+    reserved_.fetch_sub(signed_size(free_[c].size() * class_bytes(c)));
+    free_[c].clear();
+  }
+}
+
+MemoryStats MemoryPool::stats() const {
+  return {allocated_.load(), peak_.load(), reserved_.load(), requests_.load(), from_system_.load()};
+}
+
+void* MemoryPool::pop(int c) {
+  std::lock_guard lock(mutex_);
+  if (free_[c].empty()) return nullptr;
+  void* block = free_[c].back();
+  free_[c].pop_back();
+  return block;
+}
+
+bool MemoryPool::push(int c, void* block) noexcept {
+  std::lock_guard lock(mutex_);
+  try {
+    free_[c].push_back(block);
+  } catch (...) {
+    return false;
+  }
+  return true;
+}
+
+void* MemoryPool::from_system(std::size_t bytes, std::size_t block_bytes) {
+  from_system_.fetch_add(1, std::memory_order_relaxed);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    i64 limit = limit_.load();
+    if (limit == 0 || reserved_.load() + signed_size(block_bytes) <= limit) {
+      // Large blocks start on a page, so that one of them never shares a page with another.
+      std::size_t align = block_bytes >= (1u << 20) ? 4096 : kStorageAlignment;
+      std::size_t rounded = (block_bytes + align - 1) / align * align;
+      if (void* block = source_.take(device_, rounded, align)) {
+        reserved_.fetch_add(signed_size(block_bytes));
+        return block;
+      }
+    }
+    if (attempt == 0) clear();
+  }
+  detail::fail<OutOfMemoryError>("out of memory on {}: {} bytes asked for; {}", device_.str(),
+                                 bytes, memory_summary(device_));
+}
+
+void MemoryPool::notify(void* block, i64 bytes) noexcept {
+  if (Observer* o = observer()) [[unlikely]] {
+    o->memory({device_, block, bytes, allocated_.load(), reserved_.load()});
+  }
+}
+
+}  // namespace ingot

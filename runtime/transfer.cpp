@@ -1,0 +1,70 @@
+#include <optional>
+
+#include <ingot/kernels/cuda/device.h>
+#include <ingot/kernels/ops/structured/data.h>
+#include <ingot/runtime/allocator.h>
+#include <ingot/runtime/dispatch.h>
+#include <ingot/runtime/transfer.h>
+
+namespace ingot {
+
+namespace {
+
+// A row-major buffer of its own, for the length of a copy.
+class Staging {
+ public:
+  Staging(const Meta& like, Device device) : meta_(like) {
+    meta_.device = device;
+    meta_.strides = contiguous_strides(meta_.sizes);
+    bytes_ = static_cast<std::size_t>(meta_.numel() * item_size(meta_.dtype));
+    data_ = allocate(bytes_, device);
+  }
+  ~Staging() { deallocate(data_, bytes_, meta_.device); }
+  Staging(const Staging&) = delete;
+  BufferView view() const { return {data_, &meta_}; }
+
+ private:
+  Meta meta_;
+  std::size_t bytes_;
+  void* data_;
+};
+
+void copy_on_one_device(const BufferView& to, const BufferView& from, Loc loc) {
+  Attrs attrs;
+  attrs.a = 1;
+  run_kernel({structured_op<structured::Clone>, &from, 1, &to, 1, attrs, {}}, loc);
+}
+
+}  // namespace
+
+void transfer(const BufferView& to, const BufferView& from, Loc loc) {
+  if (to.meta->numel() == 0) return;
+  // The bytes travel row-major in the source's dtype; casts, strides and broadcasts are done on
+  // either side of the way.
+  std::optional<Staging> packed, arrived;
+  BufferView source = from;
+  if (!is_contiguous(*from.meta)) {
+    packed.emplace(*from.meta, from.meta->device);
+    source = packed->view();
+    copy_on_one_device(source, from, loc);
+  }
+  BufferView target = to;
+  const bool plain = is_contiguous(*to.meta) && to.meta->dtype == from.meta->dtype &&
+                     to.meta->sizes == from.meta->sizes;
+  if (!plain) {
+    arrived.emplace(*from.meta, to.meta->device);
+    target = arrived->view();
+  }
+  const Device from_device = from.meta->device, to_device = to.meta->device;
+  {
+    const cuda::DeviceGuard guard(from_device.is_cuda() ? from_device : to_device);
+    const i64 bytes = source.meta->numel() * item_size(source.meta->dtype);
+    cuda::copy(target.data, source.data, static_cast<std::size_t>(bytes));
+    // To the host: the caller reads the bytes. Between devices: the other one's stream does not
+    // wait for this one's. From the host: pageable bytes are read when copy() returns.
+    if (from_device.is_cuda()) cuda::synchronize_stream();
+  }
+  if (!plain) copy_on_one_device(to, target, loc);
+}
+
+}  // namespace ingot

@@ -1,0 +1,14 @@
+// Copies between devices. Owns: the staging of strided and cast operands around a plain copy of
+// bytes. Must not know: tensors, ops.
+#pragma once
+
+#include <ingot/kernels/core/error.h>
+#include <ingot/kernels/core/meta.h>
+
+namespace ingot {
+
+// to[i] = from[i], cast; `from` broadcasts to the sizes of `to`. On return the host's bytes are
+// read (from) or written (to); work on the devices is in the order of their streams.
+void transfer(const BufferView& to, const BufferView& from, Loc loc);
+
+}  // namespace ingot
