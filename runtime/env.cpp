@@ -15,6 +15,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"INGOT_CACHE_DIR", "folder of the kernel cache"},
       {"INGOT_COMPILE", "0 runs compiled functions eagerly"},
       {"INGOT_CXX", "host compiler for generated kernels; \"none\" forbids one"},
+      {"INGOT_DEVICE", "where tensors are made when the program does not say: cpu, cuda, cuda:1"},
       {"INGOT_DISABLE", "list of fusion, codegen, disk_cache"},
       {"INGOT_DUMP", "folder for generated source and graphs"},
       {"INGOT_ISA", "base, v3 or v4: the highest instruction set level to use"},
@@ -91,6 +92,13 @@ Env read() {
   if (e.cache_dir.empty()) e.cache_dir = default_cache_dir();
   e.cxx = text("INGOT_CXX");
   e.path = text("PATH");
+  if (const std::string device = text("INGOT_DEVICE"); !device.empty()) {
+    try {
+      e.device = Device(device);
+    } catch (const Error& error) {
+      throw Error(fmt::format("INGOT_DEVICE={}: {}", device, error.what()));
+    }
+  }
   e.dump_dir = text("INGOT_DUMP");
   e.disable = list("INGOT_DISABLE", {"fusion", "codegen", "disk_cache"});
   e.isa = text("INGOT_ISA");

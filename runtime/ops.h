@@ -57,7 +57,8 @@ Tensor scalar_tensor(Scalar value, TensorOptions options = {}, Loc loc = Loc::he
 template <class T>
 Tensor from_vector(const std::vector<T>& values, Dims sizes, TensorOptions options = {},
                    Loc loc = Loc::here());
-// Borrows row-major bytes of the options' dtype; they must outlive the tensor.
+// Borrows row-major bytes of the options' dtype; they must outlive the tensor. Without a device in
+// the options they are the host's.
 Tensor from_blob(void* data, Dims sizes, TensorOptions options = {}, Loc loc = Loc::here());
 
 // --- elementwise, one operand --------------------------------------------------------------------

@@ -3,12 +3,14 @@
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/runtime/autograd.h>
+#include <ingot/runtime/env.h>
 #include <ingot/runtime/node.h>
 #include <ingot/runtime/ops.h>
 
 namespace ingot {
 
 namespace {
+std::atomic<bool> g_default_device_set{false};
 std::atomic<Device> g_default_device{Device()};
 }  // namespace
 
@@ -32,8 +34,14 @@ Device TensorOptions::device() const { return device_.value_or(default_device())
 TensorOptions dtype(DType t) { return TensorOptions(t); }
 TensorOptions device(Device d) { return TensorOptions(d); }
 TensorOptions requires_grad(bool on) { return TensorOptions().requires_grad(on); }
-void set_default_device(Device d) { g_default_device.store(d); }
-Device default_device() { return g_default_device.load(); }
+void set_default_device(Device d) {
+  g_default_device.store(d);
+  g_default_device_set.store(true, std::memory_order_release);
+}
+Device default_device() {
+  if (g_default_device_set.load(std::memory_order_acquire)) return g_default_device.load();
+  return env().device;
+}
 
 void Tensor::undefined() {
   throw Error("an undefined Tensor (default constructed, or moved from) was used");

@@ -16,8 +16,9 @@
 
 namespace ingot {
 
-// What a creation op makes: dtype (default f32), device (default: set_default_device, first cpu),
-// requires_grad. Written {kHalf, kCUDA}, "cuda:1", dtype(kDouble).device(kCPU).requires_grad().
+// What a creation op makes: dtype (default f32), device (default: set_default_device, else
+// INGOT_DEVICE, else cpu), requires_grad. Written {kHalf, kCUDA}, "cuda:1",
+// dtype(kDouble).device(kCPU).requires_grad().
 class TensorOptions {
  public:
   TensorOptions() = default;

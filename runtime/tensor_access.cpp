@@ -165,7 +165,7 @@ Tensor from_blob(void* data, Dims sizes, TensorOptions options, Loc loc) {
               to_string(loc));
   Meta m;
   m.dtype = options.dtype();
-  m.device = options.device();
+  m.device = options.has_device() ? options.device() : Device(kCPU);
   m.sizes = sizes;
   m.strides = contiguous_strides(sizes);
   auto bytes = static_cast<std::size_t>(m.numel() * item_size(m.dtype));
