@@ -1,13 +1,47 @@
 #include <ingot/kernels/cpu/data_copy.h>
+#include <ingot/kernels/cpu/iterate.h>
 #include <ingot/kernels/cuda/copy.h>
 #include <ingot/kernels/cuda/elementwise.h>
+#include <ingot/kernels/cuda/transpose.h>
 #include <ingot/kernels/ops/structured/data.h>
 
 namespace ingot {
 inline namespace INGOT_ISA {
 
+namespace {
+
+// Copies whose sides run along different axes go through tiles, so that both are read and written
+// in whole lines.
+bool copy_transposed(const BufferView& out, const BufferView& in) {
+  constexpr i64 kLeast = 16, kMost = (i64{1} << 31) - 1;
+  if (out.meta->dtype != in.meta->dtype || out.meta->numel() > kMost) return false;
+  const int item = item_size(out.meta->dtype);
+  Nest nest(out.meta->sizes);
+  nest.add(out.data, out.meta->strides, item);
+  nest.add(in.data, broadcast_strides(*in.meta, out.meta->sizes), item);
+  nest.collapse();
+  if (nest.stride(0, 0) != 1 || nest.stride(0, 1) == 1 || nest.size(0) < kLeast) return false;
+  int along = -1;
+  for (int d = 1; d < nest.dim(); ++d) {
+    if (nest.stride(d, 1) == 1 && nest.size(d) >= kLeast) along = d;
+  }
+  if (along < 0) return false;
+  TransposeTask task{nest.data(0),      nest.data(1),         item, nest.size(0), nest.size(along),
+                     nest.stride(0, 1), nest.stride(along, 0)};
+  for (int d = 1; d < nest.dim(); ++d) {
+    if (d == along) continue;
+    task.sizes[task.outer] = nest.size(d);
+    task.out_strides[task.outer] = nest.stride(d, 0);
+    task.in_strides[task.outer++] = nest.stride(d, 1);
+  }
+  launch_transpose(task);
+  return true;
+}
+
+}  // namespace
+
 void copy_on_device(const BufferView& out, const BufferView& in) {
-  if (out.meta->numel() == 0) return;
+  if (out.meta->numel() == 0 || copy_transposed(out, in)) return;
   const DType compute = compute_type(out.meta->dtype);
   run_cuda_elementwise({structured_op<structured::Clone>, &in, 1, &out, 1, kNoAttrs, {}},
                        copy_kernels(compute), compute);

@@ -9,6 +9,25 @@
 namespace ingot {
 inline namespace INGOT_ISA {
 
+bool vectors_fit(const ElementwiseTask& task, int width) {
+  if (task.dim > 0 && task.sizes[0] % static_cast<unsigned>(width) != 0) return false;
+  const auto fits = [&](const ElementwiseTask::Operand& o) {
+    const auto item = static_cast<std::uintptr_t>(item_size(static_cast<DType>(o.dtype)));
+    if (reinterpret_cast<std::uintptr_t>(o.data) % (item * static_cast<unsigned>(width)) != 0) {
+      return false;
+    }
+    for (int d = 1; d < task.dim; ++d) {
+      if (o.strides[d] % width != 0) return false;
+    }
+    return true;
+  };
+  if (!fits(task.out)) return false;
+  for (int k = 0; k < task.n_in; ++k) {
+    if (!task.in[k].repeated && !fits(task.in[k])) return false;
+  }
+  return true;
+}
+
 namespace {
 
 const ElementwiseKernels* find_kernels(int row, DType compute) {
@@ -92,8 +111,21 @@ struct Call {
   }
 };
 
-// Launches a nest, cut along its outermost axes until sizes and offsets fit 32 bits.
-void launch_nest(const Nest& nest, ElementwiseTask task, ElementwiseLaunch strided) {
+// Whether the innermost axis is a run or one value for every operand; then `repeated` is set.
+bool make_runs(ElementwiseTask* task) {
+  if (task->out.strides[0] != 1) return false;
+  for (int k = 0; k < task->n_in; ++k) {
+    ElementwiseTask::Operand& in = task->in[k];
+    in.repeated = in.data == nullptr || in.strides[0] == 0;
+    if (!in.repeated && in.strides[0] != 1) return false;
+  }
+  return true;
+}
+
+// Launches a nest, cut along its outermost axes until sizes and offsets fit 32 bits. `vector` is
+// null, or a kernel for operands of the stored type of `item` bytes.
+void launch_nest(const Nest& nest, ElementwiseTask task, ElementwiseLaunch strided,
+                 ElementwiseLaunch vector, int item) {
   constexpr i64 kMost = (i64{1} << 31) - 1;
   bool fits = nest.numel() <= kMost;
   for (int k = 0; k < nest.operands() && fits; ++k) {
@@ -108,8 +140,8 @@ void launch_nest(const Nest& nest, ElementwiseTask task, ElementwiseLaunch strid
     int axis = nest.dim() - 1;
     while (axis > 0 && nest.size(axis) == 1) --axis;
     const i64 half = nest.size(axis) / 2;
-    launch_nest(nest.part(axis, 0, half), task, strided);
-    launch_nest(nest.part(axis, half, nest.size(axis)), task, strided);
+    launch_nest(nest.part(axis, 0, half), task, strided, vector, item);
+    launch_nest(nest.part(axis, half, nest.size(axis)), task, strided, vector, item);
     return;
   }
   task.n = nest.numel();
@@ -124,7 +156,8 @@ void launch_nest(const Nest& nest, ElementwiseTask task, ElementwiseLaunch strid
   for (int d = 0; d < nest.dim(); ++d) task.sizes[d] = static_cast<unsigned>(nest.size(d));
   place(&task.out);
   for (int k = 0; k < task.n_in; ++k) place(&task.in[k]);
-  strided(task);
+  const bool by_vectors = vector != nullptr && make_runs(&task) && vectors_fit(task, 16 / item);
+  (by_vectors ? vector : strided)(task);
 }
 
 }  // namespace
@@ -133,9 +166,10 @@ void run_cuda_elementwise(const KernelArgs& args, const ElementwiseKernels& kern
                           DType compute) {
   Call call(args, compute);
   const Meta& out = *args.out[0].meta;
-  if (call.uniform && call.make_dense(out)) {
-    const int stored = call.stored == DType::f16 ? 1 : call.stored == DType::bf16 ? 2 : 0;
-    if (kernels.dense[stored] != nullptr) return kernels.dense[stored](call.task);
+  ElementwiseLaunch vector = nullptr;
+  if (call.uniform) {
+    vector = kernels.vector[call.stored == DType::f16 ? 1 : call.stored == DType::bf16 ? 2 : 0];
+    if (vector != nullptr && call.make_dense(out)) return vector(call.task);
   }
   Nest nest(out.sizes);
   nest.add(args.out[0].data, out.strides, item_size(out.dtype));
@@ -145,7 +179,7 @@ void run_cuda_elementwise(const KernelArgs& args, const ElementwiseKernels& kern
              item_size(call.meta[k]->dtype));
   }
   nest.collapse();
-  launch_nest(nest, call.task, kernels.strided);
+  launch_nest(nest, call.task, kernels.strided, vector, item_size(call.stored));
 }
 
 void cuda_elementwise(const KernelArgs& args) {

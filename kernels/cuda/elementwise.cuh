@@ -1,7 +1,7 @@
 // From an elementwise row to its CUDA kernels.
-// Owns: the dense kernel (16-byte vectors, one a thread) and the strided one (any strides and
-// casts). Both compute each element by Row::value alone, so they give the same bits. Must not know:
-// how operands are brought into this form (elementwise.cpp).
+// Owns: the vector kernel (16 bytes a thread and operand, along runs) and the strided one (any
+// strides and casts). Both compute each element by Row::value alone, so they give the same bits.
+// Must not know: how operands are brought into this form (elementwise.cpp).
 #pragma once
 
 #include <ingot/kernels/cuda/elementwise_task.h>
@@ -57,50 +57,54 @@ inline constexpr int kElementwiseThreads = 256;
 
 // S is what lies in memory, T what is computed with.
 template <int N>
-struct DenseParams {
+struct VectorParams {
   struct Input {
-    const void* data;
-    bool repeated;
+    const void* data;  // nullptr: the value in `scalar`
+    bool repeated;     // along the innermost axis
     alignas(8) char scalar[8];
   };
   void* out;
   Input in[N];
   Int64 n;
   bool vectors;  // all addresses allow whole vectors
+  // The axes around runs of `run` vectors; none: one run of n elements.
+  int outer;
+  FastDivisor run;
+  FastDivisor sizes[kTaskAxes];
+  int strides[kTaskAxes][N + 1];
 };
 
-// One operand's vector of W elements from i on, or its single value W times.
+// One operand's vector of W elements at p, or one value W times.
 template <class S, class T, int W>
-struct DenseInput {
+struct VectorInput {
   Num<T> v[W];
 
   template <class Input>
-  __device__ __forceinline__ DenseInput(const Input& in, Int64 i, int count) {
+  __device__ __forceinline__ VectorInput(const Input& in, Int64 offset, int count) {
+    const S* p = static_cast<const S*>(in.data) + offset;
     if (in.repeated) {
-      const Num<T> value = in.data == nullptr ? scalar_value<T>(in.scalar)
-                                              : widen(static_cast<const S*>(in.data)[0]);
+      const Num<T> value = in.data == nullptr ? scalar_value<T>(in.scalar) : widen(*p);
       for (int l = 0; l < W; ++l) v[l] = value;
     } else if (count == W) {
-      const Pack<S, W> pack =
-          *reinterpret_cast<const Pack<S, W>*>(static_cast<const S*>(in.data) + i);
+      const Pack<S, W> pack = *reinterpret_cast<const Pack<S, W>*>(p);
       for (int l = 0; l < W; ++l) v[l] = widen(pack.v[l]);
     } else {
       for (int l = 0; l < W; ++l) v[l] = Num<T>(0);
-      for (int l = 0; l < count; ++l) v[l] = widen(static_cast<const S*>(in.data)[i + l]);
+      for (int l = 0; l < count; ++l) v[l] = widen(p[l]);
     }
   }
 };
 
 template <class Row, class T, class S>
-struct DenseKernel {
+struct VectorKernel {
   static constexpr int arity = arity_of<Row>;
   static constexpr int width = 16 / sizeof(S);
   using Result = RowResult<Row, T>;
   using StoredResult = typename ChooseType<is_same_type<Result, T>, S, Result>::type;
 
   template <int K>
-  using In = typename ChooseType<K == 0 && cuda_takes_mask<Row>, DenseInput<bool, bool, width>,
-                                 DenseInput<S, T, width>>::type;
+  using In = typename ChooseType<K == 0 && cuda_takes_mask<Row>, VectorInput<bool, bool, width>,
+                                 VectorInput<S, T, width>>::type;
 
   template <class... Inputs>
   static __device__ __forceinline__ void compute(StoredResult* out, int count,
@@ -115,48 +119,65 @@ struct DenseKernel {
   }
 
   template <int... K>
-  static __device__ __forceinline__ void run(const DenseParams<arity>& p, Int64 i, int count,
-                                             Places<K...>) {
-    compute(static_cast<StoredResult*>(p.out) + i, count, In<K>(p.in[K], i, count)...);
+  static __device__ __forceinline__ void run(const VectorParams<arity>& p, const Int64* offset,
+                                             int count, Places<K...>) {
+    compute(static_cast<StoredResult*>(p.out) + offset[0], count,
+            In<K>(p.in[K], offset[1 + K], count)...);
   }
 };
 
 template <class Row, class T, class S>
 __global__ void __launch_bounds__(kElementwiseThreads)
-    dense_kernel(const DenseParams<arity_of<Row>> p) {
-  using K = DenseKernel<Row, T, S>;
+    vector_kernel(const VectorParams<arity_of<Row>> p) {
+  using K = VectorKernel<Row, T, S>;
+  constexpr int arity = K::arity;
   const Int64 thread = Int64(blockIdx.x) * kElementwiseThreads + threadIdx.x;
-  if (p.vectors) {
-    const Int64 i = thread * K::width;
-    if (i >= p.n) return;
-    const Int64 left = p.n - i;
-    K::run(p, i, left < K::width ? int(left) : K::width, PlacesTo<K::arity>{});
-  } else if (thread < p.n) {
-    K::run(p, thread, 1, PlacesTo<K::arity>{});
+  const Int64 first = p.vectors ? thread * K::width : thread;
+  if (first >= p.n) return;
+  Int64 offset[arity + 1];
+  int count = p.vectors ? K::width : 1;
+  if (p.outer == 0) {
+    if (p.n - first < count) count = int(p.n - first);
+    offset[0] = first;
+    for (int k = 0; k < arity; ++k) offset[1 + k] = p.in[k].repeated ? 0 : first;
+  } else {
+    unsigned rest = p.run.quotient(unsigned(thread));
+    const Int64 inside = Int64(unsigned(thread) - rest * p.run.value()) * K::width;
+    offset[0] = inside;
+    for (int k = 0; k < arity; ++k) offset[1 + k] = p.in[k].repeated ? 0 : inside;
+#pragma unroll 1
+    for (int d = 0; d < p.outer; ++d) {
+      const unsigned outside = p.sizes[d].quotient(rest);
+      const int index = int(rest - outside * p.sizes[d].value());
+      for (int k = 0; k <= arity; ++k) offset[k] += Int64(index) * p.strides[d][k];
+      rest = outside;
+    }
   }
+  K::run(p, offset, count, PlacesTo<arity>{});
 }
 
 template <class Row, class T, class S>
-void launch_dense(const ElementwiseTask& task) {
-  constexpr int width = 16 / sizeof(S);
-  DenseParams<arity_of<Row>> p;
+void launch_vector(const ElementwiseTask& task) {
+  constexpr int width = 16 / sizeof(S), arity = arity_of<Row>;
+  VectorParams<arity> p;
   p.out = task.out.data;
   p.n = task.n;
-  const auto aligned = [](const void* data, int item) {
-    return reinterpret_cast<unsigned long long>(data) % (static_cast<unsigned>(item) * width) == 0;
-  };
-  p.vectors = aligned(task.out.data, item_size(static_cast<DType>(task.out.dtype)));
-  for (int k = 0; k < arity_of<Row>; ++k) {
+  p.vectors = task.dim > 0 || vectors_fit(task, width);
+  p.outer = task.dim > 0 ? task.dim - 1 : 0;
+  if (task.dim > 0) p.run = FastDivisor(task.sizes[0] / width);
+  for (int d = 0; d < p.outer; ++d) {
+    p.sizes[d] = FastDivisor(task.sizes[d + 1]);
+    p.strides[d][0] = static_cast<int>(task.out.strides[d + 1]);
+  }
+  for (int k = 0; k < arity; ++k) {
     const ElementwiseTask::Operand& in = task.in[k];
     p.in[k].data = in.data;
     p.in[k].repeated = in.repeated;
     for (int b = 0; b < 8; ++b) p.in[k].scalar[b] = in.scalar[b];
-    if (!in.repeated && !aligned(in.data, item_size(static_cast<DType>(in.dtype)))) {
-      p.vectors = false;
-    }
+    for (int d = 0; d < p.outer; ++d) p.strides[d][1 + k] = static_cast<int>(in.strides[d + 1]);
   }
   const Int64 threads = p.vectors ? (task.n + width - 1) / width : task.n;
-  launch(dense_kernel<Row, T, S>,
+  launch(vector_kernel<Row, T, S>,
          {(threads + kElementwiseThreads - 1) / kElementwiseThreads, kElementwiseThreads}, p);
 }
 
@@ -236,11 +257,11 @@ template <class Row, class T>
 constexpr ElementwiseKernels kernels_of_row() {
   if constexpr (contains(dtypes_of<Row>, kind_of<T>)) {
     if constexpr (is_same_type<T, float>) {
-      return {{launch_dense<Row, float, float>, launch_dense<Row, float, Half>,
-               launch_dense<Row, float, BFloat16>},
+      return {{launch_vector<Row, float, float>, launch_vector<Row, float, Half>,
+               launch_vector<Row, float, BFloat16>},
               launch_strided<Row, float>};
     } else {
-      return {{launch_dense<Row, T, T>, nullptr, nullptr}, launch_strided<Row, T>};
+      return {{launch_vector<Row, T, T>, nullptr, nullptr}, launch_strided<Row, T>};
     }
   } else {
     return {};
