@@ -2,6 +2,7 @@
 #include <ingot/kernels/cpu/isa_level.h>
 #include <ingot/kernels/cpu/parallel.h>
 #include <ingot/kernels/cuda/device.h>
+#include <ingot/kernels/cuda/fault.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/apply_env.h>
 #include <ingot/runtime/config.h>
@@ -50,6 +51,7 @@ void synchronize(Device device) {
   INGOT_CHECK_AS(DeviceError, device.is_cuda(), "cuda::synchronize: {} is no CUDA device",
                  device.str());
   synchronize_device(device.index());
+  check_fault(device.index());
 }
 
 void set_memory_limit(double fraction, Device device) {

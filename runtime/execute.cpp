@@ -3,6 +3,7 @@
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
+#include <ingot/kernels/cuda/fault.h>
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/apply_env.h>
@@ -77,6 +78,7 @@ void run_on_device(const KernelArgs& args, Loc loc) {
     return transfer(args.out[0], args.in[args.n_in - 1], loc);
   }
   const cuda::DeviceGuard guard(device);
+  cuda::set_fault_line(loc);
   kernel_for(args.op, device.type())(args);
 }
 

@@ -1,6 +1,7 @@
 #include <optional>
 
 #include <ingot/kernels/cuda/device.h>
+#include <ingot/kernels/cuda/fault.h>
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/dispatch.h>
@@ -62,7 +63,10 @@ void transfer(const BufferView& to, const BufferView& from, Loc loc) {
     cuda::copy(target.data, source.data, static_cast<std::size_t>(bytes));
     // To the host: the caller reads the bytes. Between devices: the other one's stream does not
     // wait for this one's. From the host: pageable bytes are read when copy() returns.
-    if (from_device.is_cuda()) cuda::synchronize_stream();
+    if (from_device.is_cuda()) {
+      cuda::synchronize_stream();
+      cuda::check_fault(from_device.index());
+    }
   }
   if (!plain) copy_on_one_device(to, target, loc);
 }
