@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include <ingot/compiler/build_plan.h>
+#include <ingot/compiler/cuda/attach.h>
 #include <ingot/compiler/fusion/epilogue.h>
 #include <ingot/compiler/fusion/fused_step.h>
 #include <ingot/compiler/fusion/row_step.h>
@@ -70,7 +71,11 @@ void add_group(const Segment& segment, const Group& group, PlanReport* report,
     return;
   }
   report->fused.push_back({program.names(), loc});
-  steps->push_back(std::make_unique<FusedStep>(std::move(program), segment));
+  if (segment.meta(program.memory[0]).device.is_cuda()) {
+    steps->push_back(std::make_unique<CudaStep>(std::move(program), segment));
+  } else {
+    steps->push_back(std::make_unique<FusedStep>(std::move(program), segment));
+  }
 }
 
 std::vector<std::unique_ptr<Step>> fused_steps(const Segment& segment, PlanReport* report) {
@@ -94,9 +99,12 @@ std::unique_ptr<Plan> build_plan(Segment segment, const CompileOptions& options,
   }
   if (!disabled(options, "codegen")) {
     std::vector<GeneratedStep*> fused;
+    std::vector<CudaStep*> on_gpu;
     for (auto& step : steps) {
       if (auto* f = dynamic_cast<GeneratedStep*>(step.get())) fused.push_back(f);
+      if (auto* f = dynamic_cast<CudaStep*>(step.get())) on_gpu.push_back(f);
     }
+    if (!on_gpu.empty()) attach_cuda_kernels(on_gpu, !disabled(options, "disk_cache"), report);
     if (!fused.empty()) {
       attach_kernels(segment, fused, !disabled(options, "disk_cache"), report);
     }

@@ -35,7 +35,8 @@ std::string user_row_type(const UserRow& row) {
   return row.gradient < 0 ? type : fmt::format("GradRow<{}, {}>", type, row.gradient);
 }
 
-// Each struct once.
+}  // namespace
+
 std::string user_rows_text(const std::vector<const OpInfo*>& ops) {
   std::string text;
   std::set<std::string_view> seen;
@@ -47,8 +48,6 @@ std::string user_rows_text(const std::vector<const OpInfo*>& ops) {
   }
   return text;
 }
-
-}  // namespace
 
 const char* c_type(DType t) {
   switch (t) {

@@ -13,8 +13,11 @@ namespace ingot::compiler {
 const char* c_type(DType t);
 std::string pointer_type(DType t, bool written);
 
-// What stands before a function that calls these ops (null entries: casts): the structs of users'
-// rows, and the linkage with an attribute that inlines them.
+// The structs of users' rows among these ops (null entries: casts), each once.
+std::string user_rows_text(const std::vector<const OpInfo*>& ops);
+
+// What stands before a function that calls these ops: the structs of users' rows, and the
+// linkage with an attribute that inlines them.
 std::string function_head(const std::vector<const OpInfo*>& ops);
 
 // Host numbers c0, c1, ... and the stride s<k> of a memory operand, from the function's arguments.

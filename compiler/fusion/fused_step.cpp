@@ -92,20 +92,6 @@ class TileInterpreter {
   alignas(64) char scratch_[kMaxTemporaries * kTile * 8];
 };
 
-Cost cost_of(const PointwiseProgram& p, const Segment& s) {
-  Cost cost;
-  double n = static_cast<double>(p.space.product());
-  for (const Instruction& i : p.code) {
-    if (i.op == nullptr) continue;
-    cost.flops += n * i.op->flops;
-    cost.transcendentals += n * i.op->transcendentals;
-  }
-  for (int v : p.memory) {
-    cost.bytes += static_cast<double>(s.meta(v).numel()) * item_size(s.meta(v).dtype);
-  }
-  return cost;
-}
-
 }  // namespace
 
 FusedStep::FusedStep(PointwiseProgram program, const Segment& segment)
@@ -131,25 +117,8 @@ std::vector<int> FusedStep::touched(const Segment& segment) const {
   return buffers;
 }
 
-bool FusedStep::offsets_agree(const Segment& s, const Binding& binding) const {
-  if (!program_.shares_written_buffers) return true;
-  for (int i : program_.ops) {
-    const SegmentOp& op = s.ops[static_cast<std::size_t>(i)];
-    for (int v : op.in) {
-      for (int k = 0; v >= 0 && k < program_.written; ++k) {
-        int w = program_.memory[static_cast<std::size_t>(k)];
-        if (s.buffer_of(w) == s.buffer_of(v) && binding.offsets[static_cast<std::size_t>(w)] !=
-                                                    binding.offsets[static_cast<std::size_t>(v)]) {
-          return false;
-        }
-      }
-    }
-  }
-  return true;
-}
-
 void FusedStep::run(const Segment& segment, const Binding& binding) const {
-  if (!offsets_agree(segment, binding)) {
+  if (!offsets_agree(program_, segment, binding)) {
     run_apart(program_.ops, segment, binding);
     return;
   }

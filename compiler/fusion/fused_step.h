@@ -19,8 +19,6 @@ class FusedStep final : public GeneratedStep {
   std::string source(const Segment& segment) const override;
 
  private:
-  bool offsets_agree(const Segment& segment, const Binding& binding) const;
-
   PointwiseProgram program_;
   std::vector<LoopFn> loops_;  // by instruction; null: a cast
   Cost cost_;

@@ -18,6 +18,7 @@ constexpr std::size_t kMaxGroupOps = 32;
 struct Candidate {
   Group group;
   Dims space;
+  Device device;
   std::set<int> reads, writes;
   std::set<int> values;  // that cross its border or live in it: bounded by the walk's operands
 };
@@ -93,6 +94,7 @@ bool feeds(const Segment& s, const Candidate& group, const SegmentOp& op) {
 // nullptr: the op may join.
 const char* refusal(const Segment& s, const Candidate& group, const Candidate& op) {
   if (group.group.ops.size() >= kMaxGroupOps) return "the group is full";
+  if (!(group.device == op.device)) return "another device";
   if (border_values(s, group, op) > kMaxOperands) return "too many operands";
   if (group.group.kind == Group::rows || op.group.kind == Group::rows) {
     std::vector<int> ops = group.group.ops;
@@ -118,14 +120,17 @@ bool is_pointwise(const Segment& s, const SegmentOp& op) {
   using structured::Clone;
   using structured::ToCopy;
   const Meta& out = s.meta(op.out[0]);
-  if (!out.device.is_cpu() || op.out.size() != 1 || out.numel() == 0) return false;
-  // 16-bit operands are not fused yet: the group would have to round after every op.
+  if (op.out.size() != 1 || out.numel() == 0) return false;
+  // Generated CUDA kernels round after every op; the CPU's groups do not take 16-bit operands.
   auto narrow = [&](int v) {
     return v >= 0 && (s.meta(v).dtype == DType::f16 || s.meta(v).dtype == DType::bf16);
   };
-  if (narrow(op.out[0]) || std::any_of(op.in.begin(), op.in.end(), narrow)) return false;
+  if (out.device.is_cpu() &&
+      (narrow(op.out[0]) || std::any_of(op.in.begin(), op.in.end(), narrow))) {
+    return false;
+  }
   if (*op.op == structured_op<ToCopy> || *op.op == structured_op<Clone>) {
-    return s.meta(op.in[0]).device.is_cpu();
+    return s.meta(op.in[0]).device == out.device;
   }
   return op.op->kind == OpKind::elementwise && (op.op->id >= 0 || op.op->user != nullptr);
 }
@@ -142,7 +147,7 @@ std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed
     const SegmentOp& op = s.ops[i];
     if (!needed[i] || inside_epilogue[i]) continue;
     const int product = product_of[i];
-    Candidate single{{}, space_of(s, op), {}, {}, {}};
+    Candidate single{{}, space_of(s, op), s.meta(op.out[0]).device, {}, {}, {}};
     if (product < 0 && is_pointwise(s, op)) {
       single.group.kind = Group::pointwise;
     } else if (const auto rows = row_space(s, op); rows && product < 0) {

@@ -14,6 +14,46 @@ std::string PointwiseProgram::names() const {
   return text;
 }
 
+bool offsets_agree(const PointwiseProgram& p, const Segment& s, const Binding& binding) {
+  if (!p.shares_written_buffers) return true;
+  for (int i : p.ops) {
+    const SegmentOp& op = s.ops[static_cast<std::size_t>(i)];
+    for (int v : op.in) {
+      for (int k = 0; v >= 0 && k < p.written; ++k) {
+        int w = p.memory[static_cast<std::size_t>(k)];
+        if (s.buffer_of(w) == s.buffer_of(v) && binding.offsets[static_cast<std::size_t>(w)] !=
+                                                    binding.offsets[static_cast<std::size_t>(v)]) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+Cost cost_of(const PointwiseProgram& p, const Segment& s) {
+  Cost cost;
+  double n = static_cast<double>(p.space.product());
+  for (const Instruction& i : p.code) {
+    if (i.op == nullptr) continue;
+    cost.flops += n * i.op->flops;
+    cost.transcendentals += n * i.op->transcendentals;
+  }
+  for (int v : p.memory) {
+    cost.bytes += static_cast<double>(s.meta(v).numel()) * item_size(s.meta(v).dtype);
+  }
+  return cost;
+}
+
+bool reads_operand(const PointwiseProgram& p, int k) {
+  for (const Instruction& code : p.code) {
+    for (const Operand& o : code.in) {
+      if (o.kind == Operand::memory && o.index == k) return true;
+    }
+  }
+  return false;
+}
+
 PointwiseProgram make_program(const Segment& s, const Group& group) {
   PointwiseProgram p;
   p.ops = group.ops;
@@ -69,9 +109,9 @@ PointwiseProgram make_program(const Segment& s, const Group& group) {
   for (int i : group.ops) {
     const SegmentOp& op = s.ops[static_cast<std::size_t>(i)];
     bool row = op.op->kind == OpKind::elementwise;
-    Instruction instruction{row ? op.op : nullptr, s.meta(op.out[0]).dtype, {}, {}};
+    Instruction instruction{row ? op.op : nullptr, compute_type(s.meta(op.out[0]).dtype), {}, {}};
     for (int v : op.in) {
-      if (v >= 0) instruction.compute = s.meta(v).dtype;
+      if (v >= 0) instruction.compute = compute_type(s.meta(v).dtype);
     }
     int scalar = 0;
     for (int v : op.in) {

@@ -41,7 +41,17 @@ struct PointwiseProgram {
   std::string names() const;  // "mul add tanh"
 };
 
+// Whether an instruction reads the operand `k` of the walk.
+bool reads_operand(const PointwiseProgram& program, int k);
+
 PointwiseProgram make_program(const Segment& segment, const Group& group);
+
+// Whether values that share a written buffer lie at the same place in it in this call, as they did
+// when the group was made; else the ops have to run apart.
+bool offsets_agree(const PointwiseProgram& program, const Segment& segment, const Binding& binding);
+
+// FLOPs, and the bytes of the operands in memory, each once.
+Cost cost_of(const PointwiseProgram& program, const Segment& segment);
 
 // The group's loop nest over the recorded strides, collapsed; addresses are those of `binding`.
 Nest make_nest(const PointwiseProgram& p, const Segment& segment, const Binding& binding);

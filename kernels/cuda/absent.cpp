@@ -2,6 +2,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/kernels.h>
+#include <ingot/kernels/cuda/module.h>
 #include <ingot/kernels/cuda/scratch.h>
 
 namespace ingot {
@@ -37,6 +38,8 @@ void free_pinned(void*) noexcept {}
 void copy(void*, const void*, std::size_t) { absent(); }
 void fill_zero(void*, std::size_t) { absent(); }
 void throw_status(int, const char*) { absent(); }
+void launch_kernel(CUkern_st*, unsigned, unsigned, void*, std::size_t) { absent(); }
+DeviceModule::~DeviceModule() = default;
 
 }  // namespace cuda
 }  // namespace ingot

@@ -1,9 +1,10 @@
-// From a kernel and a shape to a launch on the current stream. Owns: launch(), the shape, division
-// by launch-time constants. Device code is written against this header and kernels/ops only, so
-// that it also compiles for the host, where an emulation (tests/cuda_on_host) brings threads,
-// shared memory and a launch() of its own. Must not know: ops.
+// From a kernel and a shape to a launch on the current stream. Owns: launch(), the shape. Device
+// code is written against this header and kernels/ops only, so that it also compiles for the host,
+// where an emulation (tests/cuda_on_host) brings threads, shared memory and a launch() of its own.
+// Must not know: ops.
 #pragma once
 
+#include <ingot/kernels/cuda/divisor.h>
 #include <ingot/kernels/ops/scalar.h>
 
 #if defined(__CUDACC__)
@@ -38,26 +39,6 @@ __device__ __forceinline__ T* dynamic_shared() {
   return reinterpret_cast<T*>(bytes);
 }
 #endif
-
-// n / d for a d known at the launch, n < 2^31, by a multiplication (Granlund and Montgomery,
-// "Division by invariant integers using multiplication", PLDI 1994, with 2^32 <= m < 2^33 cut to 32
-// bits and the lost bit added again).
-class FastDivisor {
- public:
-  FastDivisor() = default;
-  explicit FastDivisor(unsigned d) : d_(d) {
-    while ((1ull << shift_) < d) ++shift_;
-    magic_ = static_cast<unsigned>((1ull << 32) * ((1ull << shift_) - d) / d + 1);
-  }
-  INGOT_INLINE unsigned quotient(unsigned n) const {
-    const auto high = static_cast<unsigned>(static_cast<unsigned long long>(n) * magic_ >> 32);
-    return (high + n) >> shift_;
-  }
-  INGOT_INLINE unsigned value() const { return d_; }
-
- private:
-  unsigned d_ = 1, magic_ = 1, shift_ = 0;
-};
 
 }  // namespace INGOT_ISA
 }  // namespace ingot

@@ -1,11 +1,10 @@
-// Elements as they lie in device memory: 16-bit floats, vectors of 16 bytes, loads and stores with
-// a cast. Owns: stored<T>, Pack. Must not know: rows, shapes.
+// Loads and stores of elements with a cast. Owns: load_as, store_as. Must not know: rows, shapes.
 #pragma once
 
 #include <ingot/kernels/core/dtype.h>
+#include <ingot/kernels/cuda/elements.h>
 #include <ingot/kernels/cuda/launch.cuh>
 #include <ingot/kernels/ops/convert.h>
-#include <ingot/kernels/ops/half.h>
 
 namespace ingot {
 inline namespace INGOT_ISA {
@@ -26,31 +25,6 @@ template <>
 inline constexpr DType dtype_of_type<unsigned char> = DType::u8;
 template <>
 inline constexpr DType dtype_of_type<bool> = DType::boolean;
-
-// From what is stored to what is computed with, and back: 16-bit floats widen and round once.
-template <class T>
-INGOT_INLINE Num<T> widen(T x) {
-  return Num<T>(x);
-}
-INGOT_INLINE Num<float> widen(Half x) { return Num<float>(to_float(x)); }
-INGOT_INLINE Num<float> widen(BFloat16 x) { return Num<float>(to_float(x)); }
-
-template <class S, class T>
-INGOT_INLINE S narrow(Num<T> x) {
-  if constexpr (is_same_type<S, Half>) {
-    return to_half(x.v);
-  } else if constexpr (is_same_type<S, BFloat16>) {
-    return to_bfloat16(x.v);
-  } else {
-    return x.v;
-  }
-}
-
-// N elements moved at once: one instruction up to 16 bytes.
-template <class S, int N>
-struct alignas(sizeof(S) * N) Pack {
-  S v[N];
-};
 
 // Element i of p as T; `dtype` is what lies there.
 template <class T>

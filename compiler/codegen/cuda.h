@@ -1,0 +1,31 @@
+// Code generation for CUDA: the text of a pointwise group's kernel, and the parameter it takes.
+// Owns: the layout of that parameter, shared by the text and the host. Must not know: steps,
+// caches, compilers.
+#pragma once
+
+#include <string>
+
+#include <ingot/compiler/fusion/pointwise.h>
+
+namespace ingot::compiler {
+
+// Raised when generated text changes for the same program: it is part of every kernel's key.
+inline constexpr int kCudaGeneratorVersion = 1;
+inline constexpr unsigned kCudaThreads = 256;
+inline constexpr int kCudaAxes = 8;
+
+// What one kernel is generated for: how each operand walks along the innermost axis.
+struct CudaPattern {
+  std::vector<int> stride;  // by operand: 0, 1, or 2 for anything else
+  int width = 4;            // elements a thread computes: 16 bytes of the widest operand
+  bool outer = false;       // whether there are axes around the innermost one
+};
+
+// extern "C" ingot_run over one parameter, in this order: for each operand its address and its
+// innermost stride in elements (8 bytes each); elements (8 bytes); whether whole vectors are used,
+// outer axes (4 bytes each); with outer axes also FastDivisor of the vectors of a run,
+// kCudaAxes FastDivisors of the axes, and kCudaAxes times the operands' strides (4 bytes each), the
+// whole rounded up to 8; the host numbers as 8-byte cells.
+std::string generate_cuda_run(const PointwiseProgram& program, const CudaPattern& pattern);
+
+}  // namespace ingot::compiler

@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+
+#include <ingot/compiler/codegen/cuda.h>
+#include <ingot/compiler/codegen/text.h>
+
+namespace ingot::compiler {
+
+namespace {
+
+// What a dtype is stored as; the CPU's groups have no 16-bit types.
+const char* stored_type(DType t) {
+  return t == DType::f16 ? "Half" : t == DType::bf16 ? "BFloat16" : c_type(t);
+}
+
+bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
+
+// A value rounded to what eager stores after each op.
+std::string rounded(const std::string& value, DType t) {
+  if (!is_narrow(t)) return value;
+  return fmt::format("widen(narrow<{}>({}))", stored_type(t), value);
+}
+
+std::string statement(const Instruction& code, int index) {
+  std::vector<std::string> values;
+  for (const Operand& o : code.in) {
+    switch (o.kind) {
+      case Operand::memory:
+        values.push_back(fmt::format("x{}[l]", o.index));
+        break;
+      case Operand::temporary:
+        values.push_back(fmt::format("t{}", o.index));
+        break;
+      case Operand::scalar:
+        values.push_back(fmt::format("c{}", o.index));
+        break;
+      case Operand::none:
+        break;
+    }
+  }
+  const DType result = code.out.dtype;
+  // Casts to 16 bits go by way of f32, as eager's do.
+  const DType computed = compute_type(result);
+  const std::string value = rounded(call_text(code.op, computed, values), result);
+  if (code.out.kind == Operand::temporary) {
+    return fmt::format("const auto t{} = {};", code.out.index, value);
+  }
+  return fmt::format("const auto r{0} = {1}; x{2}[l] = r{0};", index, value, code.out.index);
+}
+
+}  // namespace
+
+std::string generate_cuda_run(const PointwiseProgram& p, const CudaPattern& pattern) {
+  const std::size_t n = p.memory.size();
+  std::vector<const OpInfo*> ops;
+  for (const Instruction& code : p.code) ops.push_back(code.op);
+  std::string text = user_rows_text(ops);
+  text += "using namespace ingot;\n";
+  text += "struct Params {\n";
+  text += fmt::format("  struct {{ void* data; Int64 stride; }} in[{}];\n", n);
+  text += "  Int64 n;\n  int vectors, outer;\n";
+  if (pattern.outer) {
+    text += fmt::format("  FastDivisor run, sizes[{0}];\n  int strides[{0}][{1}];\n", kCudaAxes, n);
+  }
+  if (!p.scalars.empty()) {
+    text += fmt::format("  alignas(8) char cells[{}][8];\n", p.scalars.size());
+  }
+  text += "};\n";
+  text += fmt::format(
+      "extern \"C\" __global__ void __launch_bounds__({}) ingot_run(const Params p) {{\n"
+      "  constexpr int W = {};\n"
+      "  const Int64 thread = Int64(blockIdx.x) * {} + threadIdx.x;\n"
+      "  const Int64 first = p.vectors ? thread * W : thread;\n"
+      "  if (first >= p.n) return;\n"
+      "  int count = p.vectors ? W : 1;\n",
+      kCudaThreads, pattern.width, kCudaThreads);
+  if (pattern.outer) {
+    text += fmt::format(
+        "  unsigned rest = p.run.quotient(unsigned(thread));\n"
+        "  const Int64 inside = Int64(unsigned(thread) - rest * p.run.value()) * "
+        "(p.vectors ? W : 1);\n"
+        "  Int64 at[{}] = {{}};\n"
+        "#pragma unroll 1\n"
+        "  for (int d = 0; d < p.outer; ++d) {{\n"
+        "    const unsigned outside = p.sizes[d].quotient(rest);\n"
+        "    const int index = int(rest - outside * p.sizes[d].value());\n",
+        n);
+    for (std::size_t k = 0; k < n; ++k) {
+      text += fmt::format("    at[{0}] += Int64(index) * p.strides[d][{0}];\n", k);
+    }
+    text += "    rest = outside;\n  }\n";
+  } else {
+    text += "  if (p.n - first < count) count = int(p.n - first);\n";
+    text += "  const Int64 inside = first;\n";
+  }
+  for (std::size_t k = 0; k < p.scalars.size(); ++k) {
+    text += fmt::format("  const Num<{0}> c{1}(*(const {0}*)p.cells[{1}]);\n",
+                        c_type(p.scalars[k].dtype), k);
+  }
+  // Operands are loaded before the first result is stored: a result may be an operand.
+  const auto element = [&](std::size_t k) {
+    const std::string offset = pattern.outer ? fmt::format("at[{}] + ", k) : std::string();
+    switch (pattern.stride[k]) {
+      case 0:
+        return pattern.outer ? fmt::format("at[{}]", k) : std::string("0");
+      case 1:
+        return fmt::format("{}inside", offset);
+      default:
+        return fmt::format("{}inside * p.in[{}].stride", offset, k);
+    }
+  };
+  for (std::size_t k = 0; k < n; ++k) {
+    const bool written = static_cast<int>(k) < p.written;
+    const DType t = p.memory_dtype[k];
+    const std::string s = stored_type(t), c = c_type(compute_type(t));
+    text += fmt::format("  {0}{1}* p{2} = ({0}{1}*)p.in[{2}].data + {3};\n",
+                        written ? "" : "const ", s, k, element(k));
+    text += fmt::format("  Num<{}> x{}[W];\n", c, k);
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    const std::string s = stored_type(p.memory_dtype[k]);
+    const bool read = reads_operand(p, static_cast<int>(k));
+    if (!read) continue;
+    switch (pattern.stride[k]) {
+      case 0:
+        text += fmt::format(
+            "  {{ const auto v = widen(*p{0}); for (int l = 0; l < W; ++l) x{0}[l] = v; }}\n", k);
+        break;
+      case 1:
+        text += fmt::format(
+            "  if (count == W) {{ const auto v = *(const Pack<{0}, W>*)p{1}; for (int l = 0; l < "
+            "W; ++l) "
+            "x{1}[l] = widen(v.v[l]); }}\n"
+            "  else for (int l = 0; l < count; ++l) x{1}[l] = widen(p{1}[l]);\n",
+            s, k);
+        break;
+      default:
+        text += fmt::format(
+            "  for (int l = 0; l < W; ++l) if (l < count) x{0}[l] = widen(p{0}[l * "
+            "p.in[{0}].stride]);\n",
+            k);
+    }
+  }
+  text += "#pragma unroll\n  for (int l = 0; l < W; ++l) {\n";
+  for (std::size_t k = 0; k < p.code.size(); ++k) {
+    text += fmt::format("    {}  // {}\n", statement(p.code[k], static_cast<int>(k)),
+                        op_name(p.code[k].op));
+  }
+  text += "  }\n";
+  for (int k = 0; k < p.written; ++k) {
+    const auto place = static_cast<std::size_t>(k);
+    const std::string s = stored_type(p.memory_dtype[place]);
+    if (pattern.stride[place] == 1) {
+      text += fmt::format(
+          "  if (count == W) {{ Pack<{0}, W> v; for (int l = 0; l < W; ++l) v.v[l] = "
+          "narrow<{0}>(x{1}[l]); "
+          "*(Pack<{0}, W>*)p{1} = v; }}\n"
+          "  else for (int l = 0; l < count; ++l) p{1}[l] = narrow<{0}>(x{1}[l]);\n",
+          s, k);
+    } else {
+      text += fmt::format(
+          "  for (int l = 0; l < W; ++l) if (l < count) p{1}[l * p.in[{1}].stride] = "
+          "narrow<{0}>(x{1}[l]);\n",
+          s, k);
+    }
+  }
+  return text + "}\n";
+}
+
+}  // namespace ingot::compiler

@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include <ingot/compiler/cuda/attach.h>
+#include <ingot/compiler/cuda/cubin_cache.h>
+#include <ingot/kernels/cuda/device.h>
+#include <ingot/runtime/env.h>
+#include <ingot/runtime/observer.h>
+
+namespace ingot {
+
+// The text of the rows for generated CUDA kernels, embedded when the library is built.
+extern const char kCudaText[];
+extern const unsigned long kCudaTextSize;
+
+namespace compiler {
+
+namespace {
+
+// Never destroyed: plans in static storage may hold kernels until the very end.
+CubinCache& cubin_cache(bool disk) {
+  const auto make = [](bool with_disk) {
+    jit::DiskCacheOptions options;
+    if (with_disk) options.folder = env().cache_dir;
+    options.log = [seen = std::set<std::string>{}](std::string_view text) mutable {
+      if (seen.emplace(text).second) {
+        std::fprintf(stderr, "ingot: %.*s\n", static_cast<int>(text.size()), text.data());
+      }
+    };
+    return new CubinCache(std::move(options), kCudaGeneratorVersion, env().dump_dir);
+  };
+  static auto* with_disk = make(true);
+  if (disk) return *with_disk;
+  static auto* memory_only = make(false);
+  return *memory_only;
+}
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+int architecture_of(Device device) {
+  const cuda::DeviceProperties& p = cuda::properties(device.index());
+  return p.major * 10 + p.minor;
+}
+
+}  // namespace
+
+void attach_cuda_kernels(const std::vector<CudaStep*>& steps, bool disk_cache, PlanReport* report) {
+  static const auto prelude = std::make_shared<const jit::Prelude>(
+      "#define INGOT_ISA isa_jit\n" + std::string(kCudaText, kCudaTextSize));
+  auto start = std::chrono::steady_clock::now();
+  std::map<int, std::vector<CudaStep*>> by_architecture;
+  for (CudaStep* step : steps) by_architecture[architecture_of(step->device())].push_back(step);
+  for (auto& [architecture, group] : by_architecture) {
+    std::vector<jit::KernelSource> units;
+    {
+      ScopedEvent event({.kind = EventKind::compile, .name = "codegen"});
+      for (const CudaStep* step : group) {
+        units.push_back({prelude, step->source()});
+        report->sources.push_back(units.back().body);
+      }
+    }
+    report->phases.push_back({"codegen", milliseconds_since(start)});
+    start = std::chrono::steady_clock::now();
+    std::vector<CubinResult> results;
+    {
+      ScopedEvent event({.kind = EventKind::compile, .name = "load"});
+      results = cubin_cache(disk_cache).get_many(units, architecture);
+    }
+    const double wall = milliseconds_since(start);
+    double compile = 0;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const CubinResult& r = results[i];
+      compile = std::max(compile, r.compile_ms);
+      CUkern_st* kernel = r.module == nullptr ? nullptr : r.module->find("ingot_run");
+      if (kernel == nullptr) {
+        report->not_fused.push_back({"kernel of " + group[i]->names() +
+                                     " runs op by op: " + r.error.substr(0, r.error.find('\n'))});
+        continue;
+      }
+      report->compiles += r.origin == jit::KernelOrigin::kCompiled ? 1 : 0;
+      report->disk_hits += r.origin == jit::KernelOrigin::kDisk ? 1 : 0;
+      report->memory_hits += r.origin == jit::KernelOrigin::kMemory ? 1 : 0;
+      group[i]->set_kernel(kernel, r.module);
+    }
+    report->phases.push_back({"compile", std::min(compile, wall)});
+    report->phases.push_back({"load", wall - std::min(compile, wall)});
+    start = std::chrono::steady_clock::now();
+  }
+}
+
+}  // namespace compiler
+}  // namespace ingot

@@ -1,0 +1,124 @@
+#include <cstring>
+
+#include <ingot/compiler/cuda/cuda_step.h>
+#include <ingot/compiler/fusion/run_apart.h>
+#include <ingot/compiler/fusion/step_scalars.h>
+#include <ingot/kernels/cuda/device.h>
+#include <ingot/kernels/cuda/divisor.h>
+#include <ingot/runtime/observer.h>
+
+namespace ingot::compiler {
+
+namespace {
+
+// Writes the kernel's parameter piece by piece, in the order and with the alignment of
+// generate_cuda_run().
+class Parameter {
+ public:
+  template <class T>
+  void put(const T& value) {
+    std::memcpy(bytes_ + size_, &value, sizeof value);
+    size_ += sizeof value;
+  }
+  void align() { size_ = (size_ + 7) / 8 * 8; }
+  void* data() { return bytes_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  // 16 operands, all axes, 64 host numbers, and some.
+  alignas(16) char bytes_[16 * kMaxOperands + 64 + 12 * (1 + kCudaAxes) +
+                          4 * kCudaAxes * kMaxOperands + 64 * sizeof(Cell)];
+  std::size_t size_ = 0;
+};
+
+Nest strides_only(const PointwiseProgram& p, const Segment& s) {
+  Nest nest(p.space);
+  for (int v : p.memory) {
+    nest.add(nullptr, broadcast_strides(s.meta(v), p.space), item_size(s.meta(v).dtype));
+  }
+  nest.collapse();
+  return nest;
+}
+
+}  // namespace
+
+CudaStep::CudaStep(PointwiseProgram program, const Segment& segment)
+    : program_(std::move(program)),
+      names_(program_.names()),
+      device_(segment.meta(program_.memory[0]).device),
+      cost_(cost_of(program_, segment)),
+      nest_(strides_only(program_, segment)) {
+  constexpr i64 kMost = (i64{1} << 31) - 1;
+  int widest = 1;
+  for (DType t : program_.memory_dtype) widest = std::max(widest, item_size(t));
+  pattern_.width = 16 / widest;
+  pattern_.outer = nest_.dim() > 1;
+  fits_ = !pattern_.outer || nest_.numel() <= kMost;
+  vectors_ = !pattern_.outer || nest_.size(0) % pattern_.width == 0;
+  for (int k = 0; k < nest_.operands(); ++k) {
+    const i64 inner = nest_.stride(0, k);
+    pattern_.stride.push_back(inner == 0 || inner == 1 ? static_cast<int>(inner) : 2);
+    for (int d = 1; d < nest_.dim(); ++d) {
+      fits_ = fits_ && nest_.stride(d, k) <= kMost;
+      if (inner == 1 && nest_.stride(d, k) % pattern_.width != 0) vectors_ = false;
+    }
+  }
+}
+
+std::vector<int> CudaStep::touched(const Segment& segment) const {
+  std::vector<int> buffers;
+  for (int v : program_.memory) buffers.push_back(segment.buffer_of(v));
+  return buffers;
+}
+
+void CudaStep::run(const Segment& segment, const Binding& binding) const {
+  if (kernel_ == nullptr || !fits_ || !offsets_agree(program_, segment, binding)) {
+    run_apart(program_.ops, segment, binding);
+    return;
+  }
+  const cuda::DeviceGuard guard(device_);
+  Parameter parameter;
+  bool vectors = vectors_;
+  for (int k = 0; k < nest_.operands(); ++k) {
+    const auto place = static_cast<std::size_t>(k);
+    const void* data = binding.address(segment, program_.memory[place]);
+    const auto bytes =
+        static_cast<std::uintptr_t>(item_size(program_.memory_dtype[place]) * pattern_.width);
+    if (pattern_.stride[place] == 1 && reinterpret_cast<std::uintptr_t>(data) % bytes != 0) {
+      vectors = false;
+    }
+    parameter.put(data);
+    parameter.put(nest_.stride(0, k));
+  }
+  const i64 width = vectors ? pattern_.width : 1;
+  parameter.put(nest_.numel());
+  parameter.put(static_cast<int>(vectors));
+  parameter.put(nest_.dim() - 1);
+  if (pattern_.outer) {
+    parameter.put(FastDivisor(static_cast<unsigned>(nest_.size(0) / width)));
+    for (int d = 1; d <= kCudaAxes; ++d) {
+      parameter.put(FastDivisor(d < nest_.dim() ? static_cast<unsigned>(nest_.size(d)) : 1));
+    }
+    for (int d = 1; d <= kCudaAxes; ++d) {
+      for (int k = 0; k < nest_.operands(); ++k) {
+        parameter.put(d < nest_.dim() ? static_cast<int>(nest_.stride(d, k)) : 0);
+      }
+    }
+  }
+  parameter.align();
+  for (const ScalarUse& use : program_.scalars) {
+    parameter.put(
+        make_cell(binding.attrs[static_cast<std::size_t>(use.op)]->s[use.number], use.dtype));
+  }
+  const SegmentOp& first = segment.ops[static_cast<std::size_t>(program_.ops[0])];
+  ScopedEvent event({.kind = EventKind::kernel,
+                     .name = "fused",
+                     .loc = first.loc,
+                     .cost = &cost_,
+                     .fused_from = names_.c_str()});
+  const i64 threads = (nest_.numel() + width - 1) / width;
+  cuda::launch_kernel(kernel_, static_cast<unsigned>((threads + kCudaThreads - 1) / kCudaThreads),
+                      kCudaThreads, parameter.data(), parameter.size());
+}
+
+}  // namespace ingot::compiler
