@@ -12,7 +12,7 @@
 namespace ingot::compiler {
 
 // Raised when generated text changes for the same program: it is part of every kernel's key.
-inline constexpr int kGeneratorVersion = 3;
+inline constexpr int kGeneratorVersion = 4;
 
 // The bodies of units whose prelude is the embedded rows: extern "C" ingot_run, a RunFn or RowsFn.
 std::string generate_run(const PointwiseProgram& program, const RunPattern& pattern);

@@ -4,15 +4,10 @@
 #include <fmt/format.h>
 
 #include <ingot/compiler/codegen.h>
-#include <ingot/kernels/core/check.h>
-#include <ingot/kernels/ops/structured/composites.h>
-#include <ingot/kernels/ops/structured/reductions.h>
 
 namespace ingot::compiler {
 
 namespace {
-
-using namespace structured;
 
 class RowsWriter {
  public:
@@ -150,52 +145,24 @@ class RowsWriter {
 
   void write_whole(std::size_t i) {
     const RowInstruction& code = p_.code[i];
-    const OpInfo& op = *code.op;
-    const char* t = c_type(code.compute);
-    const std::string x = row(code.in[0]);
-    const std::string scalar = fmt::format("c{}", code.scalar);
-    const auto reduce = [&](const char* kind) {
-      return fmt::format("rows::reduce_row<rows::{}>(n, rows::Elements<{}>{{{}}})", kind, t, x);
+    const auto in = [&](std::size_t k) {
+      if (k >= code.in.size()) return std::string();
+      return code.row->is_row_value(k) ? value(code.in[k]) : row(code.in[k]);
     };
-    const auto statement = [&](const char* function, const std::string& rest) {
-      text_ += fmt::format("    rows::{}<{}>(n, {}, {}{});  // {}\n", function, t, x, rest,
-                           row(code.out[0]), op.name);
+    const auto text = [&](const char* pattern) {
+      return fmt::format(fmt::runtime(pattern), fmt::arg("t", c_type(code.compute)),
+                         fmt::arg("a", in(0)), fmt::arg("b", in(1)), fmt::arg("c", in(2)),
+                         fmt::arg("d", in(3)), fmt::arg("e", in(4)),
+                         fmt::arg("y", row(code.out[0])),
+                         fmt::arg("s", fmt::format("c{}", code.scalar)), fmt::arg("i", i));
     };
-    if (op == structured_op<Sum>) return store(code.out[0], reduce("SumRow"), op.name);
-    if (op == structured_op<Prod>) return store(code.out[0], reduce("ProdRow"), op.name);
-    if (op == structured_op<Amax>) return store(code.out[0], reduce("MaxRow"), op.name);
-    if (op == structured_op<Amin>) return store(code.out[0], reduce("MinRow"), op.name);
-    if (op == structured_op<Mean>) {
-      return store(code.out[0], reduce("SumRow") + " / " + scalar, op.name);
+    if (code.row->statement != nullptr) {
+      text_ += fmt::format("    {};  // {}\n", text(code.row->statement), code.op->name);
     }
-    if (op == structured_op<Var>) {
-      return store(
-          code.out[0],
-          fmt::format("rows::squares_row<{0}>(n, {1}, rows::centre_row<{0}>(n, {1})) / {2}", t, x,
-                      scalar),
-          op.name);
+    for (std::size_t k = 0; k < code.out.size(); ++k) {
+      const char* value = code.row->values[k];
+      if (value != nullptr) store(code.out[k], text(value), code.op->name);
     }
-    if (op == structured_op<Logsumexp>) {
-      return store(code.out[0], fmt::format("rows::logsumexp_row<{}>(n, {})", t, x), op.name);
-    }
-    if (op == structured_op<Softmax>) return statement("softmax_row", "");
-    if (op == structured_op<LogSoftmax>) return statement("log_softmax_row", "");
-    const std::string second = row(code.in[1]) + ", ";
-    if (op == structured_op<SoftmaxBackward>) return statement("softmax_backward_row", second);
-    if (op == structured_op<LogSoftmaxBackward>) {
-      return statement("log_softmax_backward_row", second);
-    }
-    if (op == structured_op<LayerNorm>) {
-      text_ +=
-          fmt::format("    const auto moments{} = rows::layer_norm_row<{}>(n, {}, {}{}, {}, {});\n",
-                      i, t, x, second, row(code.in[2]), scalar, row(code.out[0]));
-      store(code.out[1], fmt::format("moments{}.mean", i), "mean");
-      return store(code.out[2], fmt::format("moments{}.rstd", i), "rstd");
-    }
-    INGOT_BUG(op == structured_op<LayerNormBackward>, "{} is not an op of rows", op.name);
-    statement("layer_norm_backward_row",
-              fmt::format("{}{}, rows::RowMoments<{}>{{{}, {}}}, ", second, row(code.in[4]), t,
-                          value(code.in[2]), value(code.in[3])));
   }
 
   // The address of a whole row.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ingot/compiler/fusion/group.h>
+#include <ingot/compiler/fusion/step_scalars.h>
 #include <ingot/kernels/cpu/iterate.h>
 
 namespace ingot::compiler {
@@ -23,16 +24,6 @@ struct Instruction {
   DType compute;     // dtype of the row's loop
   std::vector<Operand> in;
   Operand out;
-};
-
-// A host number, converted to the compute dtype when the group runs: one of an op's attrs.s, or
-// what a reduction divides by.
-struct ScalarUse {
-  enum Kind : std::uint8_t { attribute, count, freedom };
-  int op;      // place in Segment::ops
-  int number;  // which of its attrs.s
-  DType dtype;
-  Kind kind = attribute;
 };
 
 struct PointwiseProgram {

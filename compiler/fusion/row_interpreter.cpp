@@ -1,17 +1,12 @@
 #include <ingot/compiler/fusion/row_interpreter.h>
 #include <ingot/compiler/fusion/row_step.h>
-#include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/loops.h>
 #include <ingot/kernels/cpu/rowops_rows.h>
 #include <ingot/kernels/ops/rows.h>
-#include <ingot/kernels/ops/structured/composites.h>
-#include <ingot/kernels/ops/structured/reductions.h>
 
 namespace ingot::compiler {
 
 namespace {
-
-using namespace structured;
 
 class Interpreter {
  public:
@@ -30,35 +25,12 @@ class Interpreter {
   }
 
   void whole(const RowInstruction& code) const {
-    const RowLoops& f = row_loops(code.compute);
-    const OpInfo& op = *code.op;
-    const i64 n = row_.n;
-    const void* x = at(code.in[0]);
-    void* y = at(code.out[0]);
-    const void* scalar = code.scalar < 0 ? nullptr : &row_.scalars[code.scalar];
-    if (op == structured_op<Sum>) return f.sum(n, x, y);
-    if (op == structured_op<Prod>) return f.prod(n, x, y);
-    if (op == structured_op<Amax>) return f.max(n, x, y);
-    if (op == structured_op<Amin>) return f.min(n, x, y);
-    if (op == structured_op<Logsumexp>) return f.logsumexp(n, x, y);
-    if (op == structured_op<Mean> || op == structured_op<Var>) {
-      (op == structured_op<Mean> ? f.sum : f.squares)(n, x, y);
-      return f.divide(y, scalar, y);
-    }
-    if (op == structured_op<Softmax>) return f.softmax(n, x, nullptr, y);
-    if (op == structured_op<LogSoftmax>) return f.log_softmax(n, x, nullptr, y);
-    const void* second = at(code.in[1]);
-    if (op == structured_op<SoftmaxBackward>) return f.softmax_backward(n, x, second, y);
-    if (op == structured_op<LogSoftmaxBackward>) return f.log_softmax_backward(n, x, second, y);
-    if (op == structured_op<LayerNorm>) {
-      const Cell& eps = *static_cast<const Cell*>(scalar);
-      return f.layer_norm(n, x, second, at(code.in[2]),
-                          code.compute == DType::f32 ? static_cast<double>(eps.f) : eps.d, y,
-                          at(code.out[1]), at(code.out[2]));
-    }
-    INGOT_BUG(op == structured_op<LayerNormBackward>, "{} is not an op of rows", op.name);
-    // in: dy, x, mean, rstd, weight
-    f.layer_norm_backward(n, x, second, at(code.in[4]), at(code.in[2]), at(code.in[3]), y);
+    const void* in[kMaxRowInputs] = {};
+    void* out[kMaxOutputs] = {};
+    for (std::size_t k = 0; k < code.in.size(); ++k) in[k] = at(code.in[k]);
+    for (std::size_t k = 0; k < code.out.size(); ++k) out[k] = at(code.out[k]);
+    code.row->run({row_loops(code.compute), row_.n, code.compute, in, out,
+                   code.scalar < 0 ? nullptr : &row_.scalars[code.scalar]});
   }
 
  private:

@@ -4,8 +4,6 @@
 
 #include <ingot/compiler/fusion/group.h>
 #include <ingot/compiler/fusion/row_program.h>
-#include <ingot/kernels/ops/structured/composites.h>
-#include <ingot/kernels/ops/structured/reductions.h>
 
 namespace ingot::compiler {
 
@@ -39,7 +37,7 @@ class Reader {
     }
     for (std::size_t k = 0; k < op.in.size(); ++k) {
       if (op.in[k] < 0) continue;
-      if (const char* why = add_operand(op, op.in[k], &walks[k])) return why;
+      if (const char* why = add_operand(op, k, &walks[k])) return why;
     }
     for (int v : op.out) {
       const bool row = kind == RowInstruction::along ||
@@ -64,15 +62,15 @@ class Reader {
     bool needs_whole;  // known only when a whole row was seen
   };
 
-  const char* add_operand(const SegmentOp& op, int v, RowWalk* walk) {
+  const char* add_operand(const SegmentOp& op, std::size_t k, RowWalk* walk) {
+    const int v = op.in[k];
     const Meta& m = s_.meta(v);
     std::optional<RowWalk> found;
     if (kind == RowInstruction::once) {
       found = walk_of_row_values(m, s_.meta(op.out[0]).sizes, space_);
     } else if (kind == RowInstruction::whole && is_contiguous(m) && m.numel() == space_.rows() &&
-               *op.op == structured_op<structured::LayerNormBackward> &&
-               (v == op.in[2] || v == op.in[3])) {
-      found = values_;  // mean and rstd
+               row_op(*op.op)->is_row_value(k)) {
+      found = values_;
     } else {
       found = walk_of_whole(m, space_);
     }
@@ -194,43 +192,37 @@ class Maker {
   Operand packed(Operand o) {
     if (inner_stride(p_, o) == 1) return o;
     Operand copy = temporary(o.dtype, true);
-    p_.code.push_back({RowInstruction::along, nullptr, o.dtype, {o}, {copy}, -1});
+    p_.code.push_back({RowInstruction::along, nullptr, o.dtype, {o}, {copy}});
     return copy;
   }
 
   void add(int i) {
-    using namespace structured;
     const SegmentOp& op = op_at(s_, i);
     reader_.add(i);
-    const bool row = op.op->kind == OpKind::elementwise;
-    const bool is_copy = reader_.kind != RowInstruction::whole && !row;
-    RowInstruction code{
-        reader_.kind, is_copy ? nullptr : op.op, s_.meta(op.out[0]).dtype, {}, {}, -1};
+    const bool elementwise = op.op->kind == OpKind::elementwise;
+    const bool whole = reader_.kind == RowInstruction::whole;
+    RowInstruction code{reader_.kind, whole || elementwise ? op.op : nullptr,
+                        s_.meta(op.out[0]).dtype};
+    if (whole) code.row = row_op(*op.op);
     for (int v : op.in) {
       if (v >= 0) code.compute = s_.meta(v).dtype;
     }
     int scalar = 0;
     for (std::size_t k = 0; k < op.in.size(); ++k) {
-      if (op.in[k] < 0 && row) {
+      if (op.in[k] < 0 && elementwise) {
         code.in.push_back(number({i, scalar++, code.compute}));
       } else if (op.in[k] < 0) {
         code.in.push_back({Operand::none, 0, code.compute});
       } else {
         Operand o = operand(op.in[k], reader_.walks[k]);
-        const bool one = *op.op == structured_op<LayerNormBackward> && (k == 2 || k == 3);
-        code.in.push_back(code.kind == RowInstruction::whole && !one ? packed(o) : o);
+        code.in.push_back(whole && !code.row->is_row_value(k) ? packed(o) : o);
       }
     }
-    if (*op.op == structured_op<Mean>) {
-      code.scalar = number({i, 0, code.compute, ScalarUse::count}).index;
-    } else if (*op.op == structured_op<Var>) {
-      code.scalar = number({i, 0, code.compute, ScalarUse::freedom}).index;
-    } else if (*op.op == structured_op<LayerNorm>) {
-      code.scalar = number({i, 0, code.compute}).index;
+    if (whole && code.row->scalar) {
+      code.scalar = number({i, 0, code.compute, *code.row->scalar}).index;
     }
     for (int v : op.out) code.out.push_back(result(v));
-    waits_ |= code.kind == RowInstruction::once ||
-              (code.kind == RowInstruction::whole && !reduces_blocks(*op.op));
+    waits_ |= code.kind == RowInstruction::once || (whole && code.row->combine == nullptr);
     for (const Operand& o : code.in) waits_ |= is_row_value(o);
     p_.code.push_back(std::move(code));
   }

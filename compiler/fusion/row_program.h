@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ingot/compiler/fusion/pointwise.h>
+#include <ingot/compiler/fusion/row_ops.h>
 #include <ingot/compiler/fusion/row_space.h>
 
 namespace ingot::compiler {
@@ -21,9 +22,10 @@ struct RowInstruction {
   Kind kind;
   const OpInfo* op;
   DType compute;
-  std::vector<Operand> in;   // an operand left out: Operand::none
-  std::vector<Operand> out;  // one but for composites with several results
-  int scalar = -1;           // whole: its scalar (a count, degrees of freedom, an epsilon)
+  std::vector<Operand> in = {};   // an operand left out: Operand::none
+  std::vector<Operand> out = {};  // one but for composites with several results
+  const RowOp* row = nullptr;     // whole: its entry in the table
+  int scalar = -1;                // whole: its place in scalars, if it has a number
 };
 
 struct RowMemory {

@@ -1,28 +1,23 @@
+#include <ingot/compiler/fusion/row_ops.h>
 #include <ingot/compiler/fusion/row_space.h>
-#include <ingot/kernels/ops/structured/composites.h>
-#include <ingot/kernels/ops/structured/reductions.h>
 
 namespace ingot::compiler {
 
 namespace {
 
-using namespace structured;
-
-template <class... Row>
-bool is_any(const OpInfo& op) {
-  return ((op == structured_op<Row>) || ...);
-}
-
-// How many trailing axes the op works along; 0: not along rows.
-int trailing_axes(const OpInfo& op, const Attrs& attrs, const Meta& x) {
-  if (is_any<Softmax, LogSoftmax, SoftmaxBackward, LogSoftmaxBackward>(op)) {
-    return attrs.a == x.dim() - 1 ? 1 : 0;
-  }
-  if (is_any<LayerNorm, LayerNormBackward>(op)) return static_cast<int>(attrs.c);
-  if (!reduces_rows(op)) return 0;
+// How many trailing axes the op works along; 0: others.
+int trailing_axes(RowOp::Axes axes, const Attrs& attrs, int dim) {
   const int n = attrs.dims.size();
+  switch (axes) {
+    case RowOp::axis:
+      return attrs.a == dim - 1 ? 1 : 0;
+    case RowOp::trailing:
+      return static_cast<int>(attrs.c);
+    case RowOp::list:
+      break;
+  }
   for (int d = 0; d < n; ++d) {
-    if (attrs.dims[d] != x.dim() - n + d) return 0;
+    if (attrs.dims[d] != dim - n + d) return 0;
   }
   return n;
 }
@@ -54,14 +49,9 @@ std::optional<i64> merged_stride(const Dims& sizes, const Dims& strides, int beg
 i64 RowSpace::length() const { return part(sizes, sizes.size() - axes, sizes.size()).product(); }
 Dims RowSpace::leading() const { return part(sizes, 0, sizes.size() - axes); }
 
-bool reduces_blocks(const OpInfo& op) { return is_any<Sum, Mean, Prod, Amax, Amin>(op); }
-bool reduces_rows(const OpInfo& op) { return reduces_blocks(op) || is_any<Var, Logsumexp>(op); }
-
 std::optional<RowSpace> row_space(const Segment& s, const SegmentOp& op) {
-  const bool of_rows =
-      reduces_rows(*op.op) || is_any<Softmax, LogSoftmax, SoftmaxBackward, LogSoftmaxBackward,
-                                     LayerNorm, LayerNormBackward>(*op.op);
-  if (!of_rows || op.in.empty() || op.in[0] < 0 || op.writes >= 0) return std::nullopt;
+  const RowOp* row = row_op(*op.op);
+  if (row == nullptr || op.in.empty() || op.in[0] < 0 || op.writes >= 0) return std::nullopt;
   const Meta& x = s.meta(op.in[0]);
   if (!x.device.is_cpu() || (x.dtype != DType::f32 && x.dtype != DType::f64)) return std::nullopt;
   for (int v : op.in) {
@@ -70,13 +60,13 @@ std::optional<RowSpace> row_space(const Segment& s, const SegmentOp& op) {
   for (int v : op.out) {
     if (s.meta(v).dtype != x.dtype || !is_contiguous(s.meta(v))) return std::nullopt;
   }
-  const int axes = trailing_axes(*op.op, op.attrs, x);
+  const int axes = trailing_axes(row->axes, op.attrs, x.dim());
   if (axes < 1 || x.numel() == 0) return std::nullopt;
   RowSpace space{x.sizes, axes};
   const i64 n = space.length();
-  if (n < kShortestRow || (n > kLongestRow && !reduces_blocks(*op.op))) return std::nullopt;
+  if (n < kShortestRow || (n > kLongestRow && row->combine == nullptr)) return std::nullopt;
   // The order of a sum follows the memory of its operand: only row-major is the order of a row.
-  if (reduces_rows(*op.op) && !is_contiguous(x)) return std::nullopt;
+  if (row->reduces && !is_contiguous(x)) return std::nullopt;
   return space;
 }
 

@@ -1,6 +1,6 @@
 // RowSpace: the iteration space of a fused group with reductions or composites: rows along the
-// trailing axes of a shape. Owns: which ops work along rows, how a tensor is walked row by row.
-// Must not know: how a group is executed.
+// trailing axes of a shape. Owns: how a tensor is walked row by row. Must not know: which ops work
+// along rows (row_ops.h), how a group is executed.
 #pragma once
 
 #include <optional>
@@ -33,14 +33,9 @@ struct RowWalk {
   bool operator==(const RowWalk&) const = default;
 };
 
-// The space of a reduction or a row composite that generated code and the interpreter know; empty
-// for other ops, other axes than the trailing ones, other dtypes than f32 and f64.
+// The space of an op of rows; empty for other ops, other axes than the trailing ones, other dtypes
+// than f32 and f64.
 std::optional<RowSpace> row_space(const Segment& segment, const SegmentOp& op);
-
-// Whether the op's results are one value a row (a reduction), and whether a sequence of partial
-// results can be reduced again.
-bool reduces_rows(const OpInfo& op);
-bool reduces_blocks(const OpInfo& op);
 
 // A tensor of the whole space, or broadcast to it; empty when no single inner stride does it.
 std::optional<RowWalk> walk_of_whole(const Meta& m, const RowSpace& space);

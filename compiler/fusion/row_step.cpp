@@ -8,7 +8,6 @@
 #include <ingot/kernels/cpu/iterate.h>
 #include <ingot/kernels/cpu/reduce_scratch.h>
 #include <ingot/kernels/cpu/rowops_rows.h>
-#include <ingot/kernels/ops/structured/reductions.h>
 #include <ingot/runtime/apply_env.h>
 #include <ingot/runtime/observer.h>
 
@@ -196,17 +195,12 @@ void RowStep::run_blocks(const Call& call) const {
     if (code.kind != RowInstruction::whole) continue;
     const auto k = static_cast<std::size_t>(code.out[0].index);
     const RowLoops& f = row_loops(code.compute);
-    const bool sum =
-        *code.op == structured_op<structured::Sum> || *code.op == structured_op<structured::Mean>;
-    const auto reduce = sum                                           ? f.sum
-                        : *code.op == structured_op<structured::Prod> ? f.prod
-                        : *code.op == structured_op<structured::Amax> ? f.max
-                                                                      : f.min;
+    const auto combine = f.*code.row->combine;
     const i64 item = item_size(code.compute);
     const char* from = partials.data() + place[k];
     char* to = static_cast<char*>(call.binding.address(call.segment, program_.memory[k].value));
     for (i64 r = 0; r < rows; ++r) {
-      reduce(blocks, from + r * blocks * item, to + r * item);
+      combine(blocks, from + r * blocks * item, to + r * item);
       if (code.scalar < 0) continue;
       const ScalarUse& use = program_.scalars[static_cast<std::size_t>(code.scalar)];
       const Cell by = make_cell(divisor(use, call.segment, length), use.dtype);

@@ -1,0 +1,101 @@
+#include <ingot/compiler/fusion/row_ops.h>
+#include <ingot/kernels/ops/structured/composites.h>
+#include <ingot/kernels/ops/structured/reductions.h>
+
+namespace ingot::compiler {
+
+namespace {
+
+using namespace structured;
+
+// Entries of RowLoops that share a signature.
+using Reduce = void (*RowLoops::*)(RowLoops::Int n, const void* x, void* out);
+using AlongAxis = RowLoops::AxisRow RowLoops::*;
+
+template <Reduce loop>
+void run_reduction(const RowCall& c) {
+  (c.f.*loop)(c.n, c.in[0], c.out[0]);
+  if (c.scalar != nullptr) c.f.divide(c.out[0], c.scalar, c.out[0]);
+}
+template <AlongAxis loop>
+void run_along_axis(const RowCall& c) {
+  (c.f.*loop)(c.n, c.in[0], c.in[1], c.out[0]);
+}
+void run_layer_norm(const RowCall& c) {
+  const double eps = c.compute == DType::f32 ? static_cast<double>(c.scalar->f) : c.scalar->d;
+  c.f.layer_norm(c.n, c.in[0], c.in[1], c.in[2], eps, c.out[0], c.out[1], c.out[2]);
+}
+void run_layer_norm_backward(const RowCall& c) {  // in: dy, x, mean, rstd, weight
+  c.f.layer_norm_backward(c.n, c.in[0], c.in[1], c.in[4], c.in[2], c.in[3], c.out[0]);
+}
+
+template <Reduce loop>
+constexpr RowOp reduction(const OpInfo& op, const char* value,
+                          std::optional<ScalarUse::Kind> divisor = {}) {
+  return {.op = &op,
+          .axes = RowOp::list,
+          .run = run_reduction<loop>,
+          .values = {value},
+          .reduces = true,
+          .scalar = divisor};
+}
+// A reduction whose partial results are reduced by the same loop.
+template <Reduce loop>
+constexpr RowOp fold(const OpInfo& op, const char* value,
+                     std::optional<ScalarUse::Kind> divisor = {}) {
+  RowOp entry = reduction<loop>(op, value, divisor);
+  entry.combine = loop;
+  return entry;
+}
+template <AlongAxis loop>
+constexpr RowOp along_axis(const OpInfo& op, const char* statement) {
+  return {.op = &op, .axes = RowOp::axis, .run = run_along_axis<loop>, .statement = statement};
+}
+
+constexpr RowOp kRowOps[] = {
+    fold<&RowLoops::sum>(structured_op<Sum>,
+                         "rows::reduce_row<rows::SumRow>(n, rows::Elements<{t}>{{{a}}})"),
+    fold<&RowLoops::prod>(structured_op<Prod>,
+                          "rows::reduce_row<rows::ProdRow>(n, rows::Elements<{t}>{{{a}}})"),
+    fold<&RowLoops::max>(structured_op<Amax>,
+                         "rows::reduce_row<rows::MaxRow>(n, rows::Elements<{t}>{{{a}}})"),
+    fold<&RowLoops::min>(structured_op<Amin>,
+                         "rows::reduce_row<rows::MinRow>(n, rows::Elements<{t}>{{{a}}})"),
+    fold<&RowLoops::sum>(structured_op<Mean>,
+                         "rows::reduce_row<rows::SumRow>(n, rows::Elements<{t}>{{{a}}}) / {s}",
+                         ScalarUse::count),
+    reduction<&RowLoops::squares>(
+        structured_op<Var>, "rows::squares_row<{t}>(n, {a}, rows::centre_row<{t}>(n, {a})) / {s}",
+        ScalarUse::freedom),
+    reduction<&RowLoops::logsumexp>(structured_op<Logsumexp>, "rows::logsumexp_row<{t}>(n, {a})"),
+    along_axis<&RowLoops::softmax>(structured_op<Softmax>, "rows::softmax_row<{t}>(n, {a}, {y})"),
+    along_axis<&RowLoops::log_softmax>(structured_op<LogSoftmax>,
+                                       "rows::log_softmax_row<{t}>(n, {a}, {y})"),
+    along_axis<&RowLoops::softmax_backward>(structured_op<SoftmaxBackward>,
+                                            "rows::softmax_backward_row<{t}>(n, {a}, {b}, {y})"),
+    along_axis<&RowLoops::log_softmax_backward>(
+        structured_op<LogSoftmaxBackward>, "rows::log_softmax_backward_row<{t}>(n, {a}, {b}, {y})"),
+    {.op = &structured_op<LayerNorm>,
+     .axes = RowOp::trailing,
+     .run = run_layer_norm,
+     .statement = "const auto moments{i} = rows::layer_norm_row<{t}>(n, {a}, {b}, {c}, {s}, {y})",
+     .values = {nullptr, "moments{i}.mean", "moments{i}.rstd"},
+     .scalar = ScalarUse::attribute},
+    {.op = &structured_op<LayerNormBackward>,
+     .axes = RowOp::trailing,
+     .run = run_layer_norm_backward,
+     .statement = "rows::layer_norm_backward_row<{t}>(n, {a}, {b}, {e}, "
+                  "rows::RowMoments<{t}>{{{c}, {d}}}, {y})",
+     .row_values = 1u << 2 | 1u << 3},
+};
+
+}  // namespace
+
+const RowOp* row_op(const OpInfo& op) {
+  for (const RowOp& entry : kRowOps) {
+    if (*entry.op == op) return &entry;
+  }
+  return nullptr;
+}
+
+}  // namespace ingot::compiler
