@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <ingot/compiler/codegen.h>
+#include <ingot/compiler/codegen/codegen.h>
 #include <ingot/compiler/jit/files.h>
 #include <ingot/compiler/jit/host_compiler.h>
 #include <ingot/compiler/jit/process.h>

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <set>
 
-#include <ingot/compiler/codegen.h>
+#include <ingot/compiler/codegen/codegen.h>
 #include <ingot/compiler/jit/kernel_cache.h>
 #include <ingot/compiler/kernels.h>
 #include <ingot/kernels/cpu/isa_level.h>
@@ -56,6 +56,8 @@ const std::shared_ptr<const jit::Prelude>& prelude_of(const GeneratedStep& step)
   return rows;
 }
 
+jit::KernelOptions level_options() { return {level_flags(), std::string(isa_features())}; }
+
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
@@ -65,8 +67,8 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 
 RowLoopResult compile_row_loop(std::string body) {
   static const auto prelude = make_prelude(kLoopText, kLoopTextSize);
-  const jit::KernelResult r = kernel_cache(true).get({prelude, std::move(body)}, "ingot_run",
-                                                     {level_flags(), std::string(isa_features())});
+  const jit::KernelResult r =
+      kernel_cache(true).get({prelude, std::move(body)}, "ingot_run", level_options());
   if (r.kernel == nullptr) return {nullptr, nullptr, r.error};
   return {reinterpret_cast<LoopFn>(r.kernel->as<void()>()), r.kernel, {}};
 }
@@ -89,9 +91,7 @@ void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& a
     for (const GeneratedStep* step : steps) {
       std::string body = step->source(segment);
       report->sources.push_back(body);
-      requests.push_back({{prelude_of(*step), std::move(body)},
-                          "ingot_run",
-                          {level_flags(), std::string(isa_features())}});
+      requests.push_back({{prelude_of(*step), std::move(body)}, "ingot_run", level_options()});
     }
   }
   report->phases.push_back({"codegen", milliseconds_since(start)});

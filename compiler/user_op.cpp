@@ -1,7 +1,7 @@
 // The loops of users' rows: of generated code where there is a compiler, else of the user's unit.
 #include <mutex>
 
-#include <ingot/compiler/codegen.h>
+#include <ingot/compiler/codegen/codegen.h>
 #include <ingot/compiler/fusion/generated_step.h>
 #include <ingot/compiler/kernels.h>
 #include <ingot/compiler/user_op.h>

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <ingot/compiler/codegen.h>
+#include <ingot/compiler/codegen/codegen.h>
 #include <ingot/compiler/fusion/fused_step.h>
 #include <ingot/compiler/fusion/run_apart.h>
 #include <ingot/compiler/fusion/step_scalars.h>
@@ -107,20 +107,6 @@ Cost cost_of(const PointwiseProgram& p, const Segment& s) {
 }
 
 }  // namespace
-
-RunPattern run_pattern(const PointwiseProgram& p, const Segment& s) {
-  Nest nest(p.space);
-  for (int v : p.memory) {
-    nest.add(nullptr, broadcast_strides(s.meta(v), p.space), item_size(s.meta(v).dtype));
-  }
-  nest.collapse();
-  RunPattern pattern;
-  for (std::size_t k = 0; k < p.memory.size(); ++k) {
-    i64 stride = nest.dim() == 0 ? 1 : nest.run_strides()[k];
-    pattern.stride.push_back(stride == 0 || stride == 1 ? static_cast<int>(stride) : 2);
-  }
-  return pattern;
-}
 
 FusedStep::FusedStep(PointwiseProgram program, const Segment& segment)
     : GeneratedStep(program.names()),

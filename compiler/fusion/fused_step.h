@@ -8,16 +8,6 @@
 
 namespace ingot::compiler {
 
-// A generated run: n elements, addresses and strides (in elements) of the walk's operands, scalars
-// as 8-byte cells.
-using RunFn = void (*)(i64 n, char* const* data, const i64* strides, const void* scalars);
-
-// What the walk of this program over the recorded strides looks like, for the code generator.
-struct RunPattern {
-  std::vector<int> stride;  // by operand: 0, 1, or 2 for anything else
-};
-RunPattern run_pattern(const PointwiseProgram& p, const Segment& segment);
-
 class FusedStep final : public GeneratedStep {
  public:
   FusedStep(PointwiseProgram program, const Segment& segment);

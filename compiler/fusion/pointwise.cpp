@@ -86,6 +86,7 @@ PointwiseProgram make_program(const Segment& s, const Group& group) {
     instruction.out = place.at(op.out[0]);
     p.code.push_back(std::move(instruction));
   }
+  for (int v : p.memory) p.memory_dtype.push_back(s.meta(v).dtype);
   return p;
 }
 
@@ -97,6 +98,20 @@ Nest make_nest(const PointwiseProgram& p, const Segment& s, const Binding& bindi
   }
   nest.collapse();
   return nest;
+}
+
+RunPattern run_pattern(const PointwiseProgram& p, const Segment& s) {
+  Nest nest(p.space);
+  for (int v : p.memory) {
+    nest.add(nullptr, broadcast_strides(s.meta(v), p.space), item_size(s.meta(v).dtype));
+  }
+  nest.collapse();
+  RunPattern pattern;
+  for (std::size_t k = 0; k < p.memory.size(); ++k) {
+    i64 stride = nest.dim() == 0 ? 1 : nest.run_strides()[k];
+    pattern.stride.push_back(stride == 0 || stride == 1 ? static_cast<int>(stride) : 2);
+  }
+  return pattern;
 }
 
 }  // namespace ingot::compiler

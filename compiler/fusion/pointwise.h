@@ -30,7 +30,8 @@ struct PointwiseProgram {
   std::vector<int> ops;
   Dims space;
   std::vector<int> memory;  // values, by operand of the walk; written ones first
-  int written = 0;          // how many of them are written
+  std::vector<DType> memory_dtype;
+  int written = 0;  // how many of them are written
   std::vector<Instruction> code;
   std::vector<ScalarUse> scalars;
   int temporaries = 0;
@@ -44,5 +45,11 @@ PointwiseProgram make_program(const Segment& segment, const Group& group);
 
 // The group's loop nest over the recorded strides, collapsed; addresses are those of `binding`.
 Nest make_nest(const PointwiseProgram& p, const Segment& segment, const Binding& binding);
+
+// What that walk looks like, for the code generator.
+struct RunPattern {
+  std::vector<int> stride;  // by operand: 0, 1, or 2 for anything else
+};
+RunPattern run_pattern(const PointwiseProgram& p, const Segment& segment);
 
 }  // namespace ingot::compiler

@@ -1,5 +1,4 @@
 #include <ingot/compiler/fusion/row_interpreter.h>
-#include <ingot/compiler/fusion/row_step.h>
 #include <ingot/kernels/cpu/loops.h>
 #include <ingot/kernels/cpu/rowops_rows.h>
 #include <ingot/kernels/ops/rows.h>

@@ -40,6 +40,9 @@ struct RowTemporary {
   int slot = 0;  // of the scratch memory
 };
 
+// Bytes of a slot of scratch memory: a row of n elements of any dtype.
+constexpr i64 row_slot_bytes(i64 n) { return (8 * n + 63) / 64 * 64; }
+
 struct RowProgram {
   std::vector<int> ops;
   RowSpace space;

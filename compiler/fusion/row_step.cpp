@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <ingot/compiler/codegen.h>
+#include <ingot/compiler/codegen/codegen.h>
 #include <ingot/compiler/fusion/row_interpreter.h>
 #include <ingot/compiler/fusion/row_step.h>
 #include <ingot/compiler/fusion/run_apart.h>

@@ -10,14 +10,6 @@
 
 namespace ingot::compiler {
 
-// A generated run over `rows` rows of n elements: addresses of the program's memory operands and
-// their strides between rows and along one, in elements; scalars as 8-byte cells; slots of scratch
-// memory, 8 * n bytes rounded up to 64 each.
-using RowsFn = void (*)(i64 rows, i64 n, char* const* data, const i64* row_strides,
-                        const i64* strides, const void* scalars, char* scratch);
-
-constexpr i64 row_slot_bytes(i64 n) { return (8 * n + 63) / 64 * 64; }
-
 class RowStep final : public GeneratedStep {
  public:
   RowStep(RowProgram program, const Segment& segment);

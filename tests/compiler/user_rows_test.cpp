@@ -2,7 +2,7 @@
 #include <cmath>
 #include <thread>
 
-#include <ingot/compiler/codegen.h>
+#include <ingot/compiler/codegen/codegen.h>
 #include <ingot/ingot.h>
 
 #include "support/eager_and_compiled.h"

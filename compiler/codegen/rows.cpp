@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <ingot/compiler/codegen.h>
+#include <ingot/compiler/codegen/codegen.h>
+#include <ingot/compiler/codegen/text.h>
 
 namespace ingot::compiler {
 
@@ -23,12 +24,9 @@ class RowsWriter {
         "{\n";
     for (std::size_t k = 0; k < p_.memory.size(); ++k) {
       const i64 inner = p_.memory[k].walk.inner;
-      if (inner != 0 && inner != 1) text_ += fmt::format("  const Int64 s{0} = strides[{0}];\n", k);
+      if (inner != 0 && inner != 1) text_ += stride_constant(k);
     }
-    for (std::size_t k = 0; k < p_.scalars.size(); ++k) {
-      text_ += fmt::format("  const Num<{0}> c{1}(*(const {0}*)((const char*)scalars + {2}));\n",
-                           c_type(p_.scalars[k].dtype), k, 8 * k);
-    }
+    text_ += scalar_constants(p_.scalars);
     text_ += "  const Int64 slot = (8 * n + 63) / 64 * 64;\n";
     for (std::size_t k = 0; k < p_.temporaries.size(); ++k) {
       const RowTemporary& t = p_.temporaries[k];
@@ -40,8 +38,8 @@ class RowsWriter {
     text_ += "  for (Int64 r = 0; r < rows; ++r) {\n";
     for (std::size_t k = 0; k < p_.memory.size(); ++k) {
       const bool written = static_cast<int>(k) < p_.written;
-      text_ += fmt::format("    {0}{1}* const p{2} = ({0}{1}*)data[{2}] + r * row_strides[{2}];\n",
-                           written ? "" : "const ", c_type(p_.memory[k].dtype), k);
+      text_ += fmt::format("    {0} const p{1} = ({0})data[{1}] + r * row_strides[{1}];\n",
+                           pointer_type(p_.memory[k].dtype, written), k);
     }
     for (std::size_t i = 0; i < p_.code.size();) {
       std::size_t end = i + 1;
@@ -60,28 +58,9 @@ class RowsWriter {
   using Place = std::pair<Operand::Kind, int>;
   static Place place(const Operand& o) { return {o.kind, o.index}; }
 
-  static const char* name(const RowInstruction& code) {
-    return code.op == nullptr ? "cast" : code.op->name;
-  }
-
-  static std::string call(const RowInstruction& code, const std::string& arguments) {
-    return code.op == nullptr ? fmt::format("convert<{}>({})", c_type(code.out[0].dtype), arguments)
-                              : fmt::format("{}::value({})", row_type(*code.op), arguments);
-  }
-
   // The operand of an element's or a value's instruction, outside of a loop: one value.
   static std::string value(const Operand& o) {
-    switch (o.kind) {
-      case Operand::memory:
-        return fmt::format("Num<{}>(p{}[0])", c_type(o.dtype), o.index);
-      case Operand::temporary:
-        return fmt::format("t{}", o.index);
-      case Operand::scalar:
-        return fmt::format("c{}", o.index);
-      case Operand::none:
-        break;
-    }
-    return {};
+    return operand_value(o, fmt::format("p{}[0]", o.index));
   }
 
   // Rows that an instruction from `begin` on reads.
@@ -99,7 +78,7 @@ class RowsWriter {
     std::string constants, body;
     for (std::size_t i = begin; i < end; ++i) {
       const RowInstruction& code = p_.code[i];
-      std::string arguments;
+      std::vector<std::string> values;
       for (const Operand& o : code.in) {
         std::string& element = local[place(o)];
         if (element.empty()) {
@@ -115,11 +94,11 @@ class RowsWriter {
                                   step == 1 ? "" : fmt::format(" * s{}", o.index));
           }
         }
-        arguments += (arguments.empty() ? "" : ", ") + element;
+        values.push_back(element);
       }
       const Operand& out = code.out[0];
-      body +=
-          fmt::format("      const auto v{} = {};  // {}\n", i, call(code, arguments), name(code));
+      body += fmt::format("      const auto v{} = {};  // {}\n", i,
+                          call_text(code.op, out.dtype, values), op_name(code.op));
       local[place(out)] = fmt::format("v{}", i);
       if (out.kind == Operand::memory) body += fmt::format("      p{}[i] = v{}.v;\n", out.index, i);
       if (out.kind == Operand::temporary && needed_later.count(place(out)) > 0) {
@@ -132,9 +111,9 @@ class RowsWriter {
   }
 
   void write_once(const RowInstruction& code) {
-    std::string arguments;
-    for (const Operand& o : code.in) arguments += (arguments.empty() ? "" : ", ") + value(o);
-    store(code.out[0], call(code, arguments), name(code));
+    std::vector<std::string> values;
+    for (const Operand& o : code.in) values.push_back(value(o));
+    store(code.out[0], call_text(code.op, code.out[0].dtype, values), op_name(code.op));
   }
 
   void store(const Operand& out, const std::string& expression, const char* comment) {
