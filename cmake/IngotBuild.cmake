@@ -1,7 +1,11 @@
 # How Ingot's own sources are compiled. Nothing here reaches a consumer: every flag is private.
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
-  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+  else()
+    set(CMAKE_BUILD_TYPE Release)  # of this folder's targets; a cache entry would be the consumer's
+  endif()
 endif()
 
 if(PROJECT_IS_TOP_LEVEL)

@@ -7,6 +7,13 @@ else()
   set(possible base)
 endif()
 
+foreach(level IN LISTS INGOT_ISA_LEVELS)
+  if(NOT level MATCHES "^(base|v3|v4)$")
+    message(FATAL_ERROR "INGOT_ISA_LEVELS: \"${level}\" is none of base, v3, v4 "
+                        "(a list: separated by semicolons)")
+  endif()
+endforeach()
+
 set(INGOT_BUILT_ISA_LEVELS "")
 foreach(level IN LISTS possible)
   if(NOT INGOT_ISA_LEVELS OR level IN_LIST INGOT_ISA_LEVELS)

@@ -38,6 +38,11 @@ class Phase {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+std::unique_ptr<Step> at(Loc loc, std::unique_ptr<GeneratedStep> step) {
+  step->set_loc(loc);
+  return step;
+}
+
 void add_group(const Segment& segment, const Group& group, PlanReport* report,
                std::vector<std::unique_ptr<Step>>* steps) {
   if (group.ops.size() == 1) {
@@ -56,7 +61,7 @@ void add_group(const Segment& segment, const Group& group, PlanReport* report,
     RowProgram program = make_row_program(segment, group.space, group.ops);
     if (program.memory.size() <= kMost) {
       report->fused.push_back({program.names(), loc});
-      steps->push_back(std::make_unique<RowStep>(std::move(program), segment));
+      steps->push_back(at(loc, std::make_unique<RowStep>(std::move(program), segment)));
     } else {
       for (int i : group.ops) steps->push_back(make_op_step(segment, i));
     }
@@ -74,7 +79,7 @@ void add_group(const Segment& segment, const Group& group, PlanReport* report,
   if (segment.meta(program.memory[0]).device.is_cuda()) {
     steps->push_back(std::make_unique<CudaStep>(std::move(program), segment));
   } else {
-    steps->push_back(std::make_unique<FusedStep>(std::move(program), segment));
+    steps->push_back(at(loc, std::make_unique<FusedStep>(std::move(program), segment)));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/ops/structured/random.h>
 #include <ingot/kernels/ops/structured/views.h>
+#include <ingot/runtime/env.h>
 #include <ingot/runtime/generator.h>
 
 namespace ingot::compiler {
@@ -66,7 +67,9 @@ Frame::Frame(Entry& entry, Trie& trie, bool timed)
   } else {
     state_ = entry_.may_record() ? State::record : State::eager;
     if (state_ == State::eager) {
-      entry_.count_miss("arguments of a new signature", entry_.loc(), true);
+      entry_.count_miss(
+          env().compile ? "arguments of a new signature" : "INGOT_COMPILE=0: the call was eager",
+          entry_.loc(), true);
     }
     recorded_ = true;
   }

@@ -77,7 +77,8 @@ void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& a
                     PlanReport* report) {
   const auto apart = [&](const GeneratedStep& step, const std::string& why) {
     report->not_fused.push_back(
-        {"kernel of " + step.names() + " runs tile by tile: " + why.substr(0, why.find('\n'))});
+        {"kernel of " + step.names() + " runs tile by tile: " + why.substr(0, why.find('\n')),
+         step.loc()});
   };
   std::vector<GeneratedStep*> steps;
   for (GeneratedStep* step : all) {

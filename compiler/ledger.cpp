@@ -12,8 +12,18 @@ std::string number(const std::optional<double>& v, const char* unit = "") {
   return v ? fmt::format("{:.3g}{}", *v, unit) : "-";
 }
 
-std::string spread(const Spread& s, const char* unit) {
-  return s.n == 0 ? "-" : fmt::format("{:.3g} {} (p95 {:.3g}, n {})", s.median, unit, s.p95, s.n);
+// Three digits and the unit that suits them.
+std::string duration(double ns) {
+  if (ns < 999.5) return fmt::format("{:.3g} ns", ns);
+  if (ns < 999.5e3) return fmt::format("{:.3g} us", ns / 1e3);
+  if (ns < 999.5e6) return fmt::format("{:.3g} ms", ns / 1e6);
+  return fmt::format("{:.3g} s", ns / 1e9);
+}
+
+std::string spread(const Spread& s, double ns_of_unit) {
+  return s.n == 0 ? "-"
+                  : fmt::format("{} (p95 {}, n {})", duration(s.median * ns_of_unit),
+                                duration(s.p95 * ns_of_unit), s.n);
 }
 
 void events(std::string& out, const char* title, const std::vector<Ledger::Event>& list) {
@@ -80,9 +90,9 @@ std::string Ledger::table() const {
   out +=
       fmt::format("  launches: eager {}, compiled {}; {} bytes not moved a call, arena {} bytes\n",
                   launches_eager, launches_compiled, bytes_saved, arena_bytes);
-  out += fmt::format("  replay: {}\n", spread(replay_ns, "ns"));
-  out += fmt::format("  a call: eager {}, compiled {}, speedup {}\n", spread(eager_us, "us"),
-                     spread(compiled_us, "us"), number(speedup, "x"));
+  out += fmt::format("  replay: {}\n", spread(replay_ns, 1));
+  out += fmt::format("  a call: eager {}, compiled {}, speedup {}\n", spread(eager_us, 1e3),
+                     spread(compiled_us, 1e3), number(speedup, "x"));
   out += fmt::format("  calls to break even: empty cache {}, disk cache {}, kernel known {}\n",
                      number(break_even_calls.empty_cache), number(break_even_calls.disk_cache),
                      number(break_even_calls.kernel_known));

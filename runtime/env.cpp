@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cpu/parallel.h>
 #include <ingot/runtime/env.h>
 
 extern char** environ;
@@ -17,7 +18,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"INGOT_CXX", "host compiler for generated kernels; \"none\" forbids one"},
       {"INGOT_DEVICE", "where tensors are made when the program does not say: cpu, cuda, cuda:1"},
       {"INGOT_DISABLE", "list of fusion, codegen, disk_cache"},
-      {"INGOT_DUMP", "folder for generated source and graphs"},
+      {"INGOT_DUMP", "folder for the source of generated kernels"},
       {"INGOT_ISA", "base, v3 or v4: the highest instruction set level to use"},
       {"INGOT_THREADS", "threads of the pool"},
       {"INGOT_VERIFY", "1 compares every compiled result with eager's, bit for bit"},
@@ -47,8 +48,13 @@ std::vector<std::string> list(const char* variable, std::initializer_list<std::s
     std::string item = rest.substr(0, comma);
     rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
     bool ok = false;
-    for (std::string_view k : known) ok |= item == k;
-    INGOT_CHECK(ok, "{}: \"{}\" is not one of its words", variable, item);
+    std::string words;
+    for (std::string_view k : known) {
+      ok |= item == k;
+      words.append(words.empty() ? "" : ", ").append(k);
+    }
+    INGOT_CHECK(ok, "{}: \"{}\" is none of {} (separated by commas, no spaces)", variable, item,
+                words);
     items.push_back(item);
   }
   return items;
@@ -59,8 +65,8 @@ int number(const char* variable) {
   if (value.empty()) return 0;
   char* end = nullptr;
   long n = std::strtol(value.c_str(), &end, 10);
-  INGOT_CHECK(*end == 0 && n >= 1 && n <= 4096, "{}={} is not a number of threads", variable,
-              value);
+  INGOT_CHECK(*end == 0 && n >= 1 && n <= kMaxThreads,
+              "{}={} is not a number of threads from 1 to {}", variable, value, kMaxThreads);
   return static_cast<int>(n);
 }
 

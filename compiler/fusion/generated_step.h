@@ -21,6 +21,9 @@ class GeneratedStep : public Step {
   const std::string& refusal() const { return refusal_; }
   // The ops' names: "mul add tanh".
   const std::string& names() const { return names_; }
+  // The line of the group's first op.
+  Loc loc() const { return loc_; }
+  void set_loc(Loc loc) { loc_ = loc; }
 
   using Function = void (*)();
   // The kernel to use from now on; `owner` keeps it loaded.
@@ -41,6 +44,7 @@ class GeneratedStep : public Step {
 
  private:
   std::string names_, refusal_;
+  Loc loc_ = Loc::here();
   Function function_ = nullptr;
   std::shared_ptr<const void> owner_;
 };

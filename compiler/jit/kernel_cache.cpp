@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -88,6 +89,8 @@ KernelResult KernelCache::get(const KernelSource& source, const std::string& sym
   const Unit unit = unit_of(source, options);
   if (compiler_.info() == nullptr) {
     result.error = compiler_.missing();
+    // Somebody asked for this compiler; none at all, or "none", is no fault.
+    if (!options_.compiler.cxx.empty() && options_.compiler.cxx != "none") say(result.error);
     return result;
   }
   result.origin = KernelOrigin::kMemory;
@@ -165,6 +168,7 @@ void KernelCache::produce(Entry& entry, const Unit& unit, KernelResult& result) 
   const Stopwatch clock;
   const Key key(unit.key, options_.hasher);
   result.ms.hash = clock.ms();
+  keep_source(key, unit.source);
   if (!take_from_disk(entry, key, result)) compile(entry, key, unit, result);
 }
 
@@ -186,7 +190,6 @@ bool KernelCache::take_from_disk(Entry& entry, const Key& key, KernelResult& res
 }
 
 void KernelCache::compile(Entry& entry, const Key& key, const Unit& unit, KernelResult& result) {
-  keep_source(key, unit.source);
   CompileResult compiled;
   {
     ScopedEvent event({.kind = EventKind::compile, .name = "compile"});
@@ -276,6 +279,8 @@ void KernelCache::keep_source(const Key& key, const KernelSource& source) {
   if (options_.dump_folder.empty()) return;
   const std::string path =
       fmt::format("{}/kernel-{}.cpp", options_.dump_folder, to_hex(key.hash).substr(0, 16));
+  std::error_code ignored;  // what is wrong with the folder shows when the file is written
+  std::filesystem::create_directories(options_.dump_folder, ignored);
   const int error = write_file(path, {as_bytes(source.prelude_text()), as_bytes(source.body)});
   if (error != 0) say(fmt::format("kernel cache: cannot write {} ({})", path, errno_text(error)));
 }

@@ -28,7 +28,7 @@ struct KernelCacheOptions {
   int generator_version = 0;       // of the code generator; part of every key
   int compile_threads = 0;         // for get_async and get_many; 0: one for each processor
   std::size_t max_modules = 4096;  // kept in memory while nobody uses them
-  std::string dump_folder;         // INGOT_DUMP: every compiled source is kept here; empty: none is
+  std::string dump_folder;         // INGOT_DUMP: sources of all kernels in use; empty: none
   LoadOptions load{true, {}};      // no folders: the disk cache's, then /tmp
   Digest (*hasher)(std::string_view) = sha256;  // tests put a weak one here
   Log log = {};

@@ -218,6 +218,27 @@ TEST(JitKernelCache, DumpsSources) {
   EXPECT_EQ(read_text(folder.path(names[0])), "// the prelude\n" + affine(1, 1).body);
 }
 
+TEST(JitKernelCache, DumpsTheSourceOfAStoredKernelToo) {
+  const Folder disk, folder;
+  KernelCacheOptions options = cache_options(disk.path());
+  KernelCache(options).get(affine(1, 1), "affine", {});
+  options.dump_folder = folder.path("made/here");
+  EXPECT_EQ(KernelCache(options).get(affine(1, 1), "affine", {}).origin, KernelOrigin::kDisk);
+  EXPECT_EQ(names_in(options.dump_folder).size(), 1u);
+}
+
+TEST(JitKernelCache, SaysThatACompilerThatWasAskedForIsMissing) {
+  std::string said;
+  KernelCacheOptions options = cache_options("");
+  options.log = [&](std::string_view sentence) { said += sentence; };
+  options.compiler.cxx = "none";
+  EXPECT_EQ(KernelCache(options).get(affine(1, 1), "affine", {}).origin, KernelOrigin::kFailed);
+  EXPECT_EQ(said, "");
+  options.compiler.cxx = "/no/such/compiler";
+  EXPECT_EQ(KernelCache(options).get(affine(1, 1), "affine", {}).origin, KernelOrigin::kFailed);
+  EXPECT_NE(said.find("INGOT_CXX names '/no/such/compiler'"), std::string::npos) << said;
+}
+
 // The child inherits an unfinished unit and a pool, and none of the threads behind them.
 TEST(JitKernelCache, AForkedChildCompilesOnItsOwn) {
   const Folder folder;

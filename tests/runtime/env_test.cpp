@@ -1,0 +1,52 @@
+// What the environment's reader says of values that it cannot use. It reads once in a process, so
+// each case is a process of its own.
+#include <cstdio>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include <ingot/kernels/core/error.h>
+#include <ingot/runtime/env.h>
+
+namespace ingot {
+namespace {
+
+[[noreturn]] void read_with(const char* variable, const char* value) {
+  setenv(variable, value, 1);
+  try {
+    (void)env();
+  } catch (const Error& error) {
+    std::fputs(error.what(), stderr);
+    std::exit(1);
+  }
+  std::exit(0);
+}
+
+void expect_error(const char* variable, const char* value, const char* text) {
+  EXPECT_EXIT(read_with(variable, value), testing::ExitedWithCode(1), text)
+      << variable << '=' << value;
+}
+
+class EnvDeathTest : public testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(EnvDeathTest, AnErrorNamesWhatIsAllowed) {
+  expect_error("INGOT_THREADS", "x", "INGOT_THREADS=x is not a number of threads from 1 to 256");
+  expect_error("INGOT_THREADS", "0", "INGOT_THREADS=0 is not a number of threads from 1 to 256");
+  expect_error("INGOT_THREADS", "257", "INGOT_THREADS=257 is not a number");
+  expect_error("INGOT_ISA", "V3", "INGOT_ISA=V3 is none of base, v3, v4");
+  expect_error("INGOT_COMPILE", "yes", "INGOT_COMPILE=yes is neither 0 nor 1");
+  expect_error("INGOT_VERIFY", "2", "INGOT_VERIFY=2 is neither 0 nor 1");
+  expect_error("INGOT_DISABLE", "fusion, codegen",
+               "INGOT_DISABLE: \" codegen\" is none of fusion, codegen, disk_cache");
+}
+
+TEST_F(EnvDeathTest, AnUnknownNameWarns) {
+  EXPECT_EXIT(read_with("INGOT_THREAD", "2"), testing::ExitedWithCode(0),
+              "the environment variable INGOT_THREAD is not known");
+}
+
+}  // namespace
+}  // namespace ingot
