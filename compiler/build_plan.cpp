@@ -114,7 +114,9 @@ std::unique_ptr<Plan> build_plan(Segment segment, const CompileOptions& options,
       attach_kernels(segment, fused, !disabled(options, "disk_cache"), report);
     }
   }
-  return std::make_unique<Plan>(std::move(segment), std::move(steps));
+  auto plan = std::make_unique<Plan>(std::move(segment), std::move(steps));
+  if (!disabled(options, "cuda_graph")) plan->use_graphs();
+  return plan;
 }
 
 }  // namespace ingot::compiler

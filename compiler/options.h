@@ -12,7 +12,7 @@ enum class AtLimit { eager, error };
 
 struct CompileOptions {
   std::string name = {};                  // shown in the ledger; default file:line
-  std::vector<std::string> disable = {};  // "fusion", "codegen", "disk_cache"
+  std::vector<std::string> disable = {};  // "fusion", "codegen", "disk_cache", "cuda_graph"
   int max_variants = 16;
   AtLimit at_limit = AtLimit::eager;
   bool fullgraph = false;  // reading a value inside the function is an Error

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include <ingot/compiler/plan.h>
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cuda/device.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/dispatch.h>
 
@@ -188,11 +190,57 @@ void Plan::run(Binding& binding, int* failed_step) const {
     binding.buffers[static_cast<std::size_t>(slot.buffer)] =
         static_cast<char*>(memory[slot.arena]->data) + slot.offset;
   }
+  if (graphs_ != nullptr) {
+    run_graph(binding, failed_step);
+  } else {
+    run_steps(binding, failed_step);
+  }
+  *failed_step = -1;
+}
+
+void Plan::run_steps(const Binding& binding, int* failed_step) const {
   for (std::size_t k = 0; k < steps_.size(); ++k) {
     *failed_step = static_cast<int>(k);
     steps_[k]->run(segment_, binding);
   }
-  *failed_step = -1;
+}
+
+void Plan::use_graphs() {
+  // A graph of one kernel saves nothing.
+  if (steps_.size() < 2) return;
+  const Device device = segment_.buffers.empty() ? Device(kCPU) : segment_.buffers[0].device;
+  if (!device.is_cuda()) return;
+  for (const Buffer& b : segment_.buffers) {
+    if (!(b.device == device)) return;
+  }
+  for (const SegmentOp& op : segment_.ops) {
+    if (op.op->kind == OpKind::random) return;
+  }
+  graphs_ = std::make_unique<GraphCache>();
+}
+
+void Plan::run_graph(const Binding& binding, int* failed_step) const {
+  const cuda::DeviceGuard guard(segment_.buffers[0].device);
+  // All that steps read from the binding.
+  static thread_local std::vector<std::uint64_t> words;
+  words.clear();
+  const auto add = [&](const void* bytes, std::size_t n) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes, n);
+    words.push_back(word);
+  };
+  for (void* address : binding.buffers) add(&address, sizeof address);
+  for (i64 offset : binding.offsets) add(&offset, sizeof offset);
+  for (const Attrs* attrs : binding.attrs) {
+    for (int i = 0; attrs != nullptr && i < attrs->n_scalars; ++i) {
+      const Scalar s = attrs->s[i];
+      const double real = s.to_double();
+      const i64 whole = s.is_floating() ? 0 : s.to_int();
+      add(&real, sizeof real);
+      add(&whole, sizeof whole);
+    }
+  }
+  graphs_->run(words, [&] { run_steps(binding, failed_step); });
 }
 
 }  // namespace ingot::compiler

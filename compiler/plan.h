@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ingot/compiler/cuda/graph_cache.h>
 #include <ingot/compiler/segment.h>
 
 namespace ingot::compiler {
@@ -44,6 +45,10 @@ class Plan {
   // When a step throws, *failed_step says which; earlier steps have run.
   void run(Binding& binding, int* failed_step) const;
 
+  // From now on calls that repeat are CUDA graphs, where the whole plan runs on one GPU and draws
+  // no random numbers.
+  void use_graphs();
+
   const Segment& segment() const { return segment_; }
   const std::vector<std::unique_ptr<Step>>& steps() const { return steps_; }
   i64 arena_bytes() const;  // on all devices
@@ -53,10 +58,13 @@ class Plan {
  private:
   void plan_arena();
   int arena_of(Device device);
+  void run_steps(const Binding& binding, int* failed_step) const;
+  void run_graph(const Binding& binding, int* failed_step) const;
   Segment segment_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<ArenaSlot> slots_;
   std::vector<Arena> arenas_;
+  std::unique_ptr<GraphCache> graphs_;  // null: none are made
   i64 bytes_saved_ = 0;
 };
 

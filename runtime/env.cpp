@@ -17,7 +17,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"INGOT_COMPILE", "0 runs compiled functions eagerly"},
       {"INGOT_CXX", "host compiler for generated kernels; \"none\" forbids one"},
       {"INGOT_DEVICE", "where tensors are made when the program does not say: cpu, cuda, cuda:1"},
-      {"INGOT_DISABLE", "list of fusion, codegen, disk_cache"},
+      {"INGOT_DISABLE", "list of fusion, codegen, disk_cache, cuda_graph"},
       {"INGOT_DUMP", "folder for the source of generated kernels"},
       {"INGOT_ISA", "base, v3 or v4: the highest instruction set level to use"},
       {"INGOT_THREADS", "threads of the pool"},
@@ -106,7 +106,7 @@ Env read() {
     }
   }
   e.dump_dir = text("INGOT_DUMP");
-  e.disable = list("INGOT_DISABLE", {"fusion", "codegen", "disk_cache"});
+  e.disable = list("INGOT_DISABLE", {"fusion", "codegen", "disk_cache", "cuda_graph"});
   e.isa = text("INGOT_ISA");
   INGOT_CHECK(e.isa.empty() || e.isa == "base" || e.isa == "v3" || e.isa == "v4",
               "INGOT_ISA={} is none of base, v3, v4", e.isa);

@@ -1,6 +1,7 @@
 // The CUDA part of a build without CUDA: every question is answered, every use is one sentence.
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
+#include <ingot/kernels/cuda/graph.h>
 #include <ingot/kernels/cuda/kernels.h>
 #include <ingot/kernels/cuda/module.h>
 #include <ingot/kernels/cuda/scratch.h>
@@ -15,6 +16,7 @@ constexpr const char* kReason =
 }  // namespace
 
 void set_scratch_provider(ScratchProvider) {}
+ScratchHold::~ScratchHold() = default;
 
 Kernel isa_cuda::cuda_kernel(const OpInfo&) { absent(); }
 
@@ -28,6 +30,7 @@ int current_device() { return 0; }
 void set_current_device(int) { absent(); }
 StreamHandle current_stream() { absent(); }
 void set_current_stream(StreamHandle) { absent(); }
+StreamHandle thread_stream() { absent(); }
 void synchronize_stream() { absent(); }
 void synchronize_device(int) { absent(); }
 void* allocate_raw(std::size_t) { absent(); }
@@ -40,6 +43,9 @@ void fill_zero(void*, std::size_t) { absent(); }
 void throw_status(int, const char*) { absent(); }
 void launch_kernel(CUkern_st*, unsigned, unsigned, void*, std::size_t) { absent(); }
 DeviceModule::~DeviceModule() = default;
+std::unique_ptr<Graph> Graph::record(const std::function<void()>&) { absent(); }
+Graph::~Graph() = default;
+void Graph::launch() const { absent(); }
 
 }  // namespace cuda
 }  // namespace ingot

@@ -143,6 +143,8 @@ void set_current_stream(StreamHandle stream) {
   t_streams[static_cast<std::size_t>(current_device())] = stream;
 }
 
+StreamHandle thread_stream() { return t_streams[static_cast<std::size_t>(current_device())]; }
+
 void synchronize_stream() { INGOT_CUDA_CHECK(cudaStreamSynchronize(current_stream())); }
 
 void synchronize_device(int device) {

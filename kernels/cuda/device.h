@@ -51,6 +51,7 @@ class DeviceGuard {
 // per device unless a StreamGuard says otherwise, so tensors may pass between threads freely.
 StreamHandle current_stream();
 void set_current_stream(StreamHandle stream);  // nullptr: the shared one
+StreamHandle thread_stream();                  // what was set last; nullptr: the shared one
 
 // Waits for everything given to the current stream, or to a device.
 void synchronize_stream();

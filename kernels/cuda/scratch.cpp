@@ -5,18 +5,29 @@ namespace ingot {
 
 namespace {
 ScratchProvider g_provider{};
+constinit thread_local ScratchHold* t_hold = nullptr;
 }  // namespace
 
 void set_scratch_provider(ScratchProvider provider) { g_provider = provider; }
+
+ScratchHold::~ScratchHold() {
+  for (const Block& b : blocks_) g_provider.give(b.data, b.bytes);
+}
+ScratchHold::Use::Use(ScratchHold& hold) : outer_(t_hold) { t_hold = &hold; }
+ScratchHold::Use::~Use() { t_hold = outer_; }
 
 inline namespace INGOT_ISA {
 
 DeviceScratch::DeviceScratch(std::size_t bytes) : data_(nullptr), bytes_(bytes) {
   INGOT_BUG(g_provider.take != nullptr, "device scratch before the runtime is there");
-  if (bytes > 0) data_ = g_provider.take(bytes);
+  if (bytes == 0) return;
+  data_ = g_provider.take(bytes);
+  if (t_hold == nullptr) return;
+  t_hold->add({data_, bytes});
+  bytes_ = 0;  // the hold gives it back
 }
 DeviceScratch::~DeviceScratch() {
-  if (data_ != nullptr) g_provider.give(data_, bytes_);
+  if (bytes_ > 0) g_provider.give(data_, bytes_);
 }
 
 }  // namespace INGOT_ISA

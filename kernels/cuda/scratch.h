@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include <ingot/kernels/ops/isa.h>
 
@@ -15,6 +16,34 @@ struct ScratchProvider {
   void (*give)(void* block, std::size_t bytes) noexcept;
 };
 void set_scratch_provider(ScratchProvider provider);
+
+// Keeps what this thread takes as scratch while a Use lives: a recorded graph's kernels use that
+// memory whenever it is launched.
+class ScratchHold {
+ public:
+  ScratchHold() = default;
+  ~ScratchHold();
+  ScratchHold(const ScratchHold&) = delete;
+
+  class Use {
+   public:
+    explicit Use(ScratchHold& hold);
+    ~Use();
+    Use(const Use&) = delete;
+
+   private:
+    ScratchHold* outer_;
+  };
+
+  struct Block {
+    void* data;
+    std::size_t bytes;
+  };
+  void add(Block block) { blocks_.push_back(block); }
+
+ private:
+  std::vector<Block> blocks_;
+};
 
 inline namespace INGOT_ISA {
 
