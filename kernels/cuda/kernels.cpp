@@ -4,6 +4,8 @@
 #include <ingot/kernels/cuda/elementwise.h>
 #include <ingot/kernels/cuda/kernels.h>
 #include <ingot/kernels/cuda/products.h>
+#include <ingot/kernels/cuda/reduce.h>
+#include <ingot/kernels/cuda/rowops.h>
 #include <ingot/kernels/ops/structured/list.h>
 
 namespace ingot {
@@ -33,6 +35,18 @@ struct Table {
     set<Matmul>(cuda_matmul);
     set<Addmm>(cuda_addmm);
     set<Linear>(cuda_linear);
+
+    set<Sum, Mean, Prod, Amax, Amin, Any, All, Argmax, Argmin, MaxDim, MinDim, Var>(cuda_reduce);
+    set<Softmax>(cuda_softmax);
+    set<LogSoftmax>(cuda_log_softmax);
+    set<SoftmaxBackward>(cuda_softmax_backward);
+    set<LogSoftmaxBackward>(cuda_log_softmax_backward);
+    set<Logsumexp>(cuda_logsumexp);
+    set<LayerNorm>(cuda_layer_norm);
+    set<LayerNormBackward>(cuda_layer_norm_backward);
+    set<LayerNormBackwardParams>(cuda_layer_norm_backward_params);
+    set<CrossEntropy>(cuda_cross_entropy);
+    set<CrossEntropyBackward>(cuda_cross_entropy_backward);
   }
 };
 

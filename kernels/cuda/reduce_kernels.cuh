@@ -1,0 +1,208 @@
+// From a reduction's row to its kernels, along rows and down columns. Owns: the kernels, their
+// loads and their launches. Must not know: which reductions there are.
+//
+// An Op has Value, Reducer, state(task, value, place, centre) and store(task, result, state).
+#pragma once
+
+#include <ingot/kernels/cuda/column_lanes.cuh>
+#include <ingot/kernels/cuda/reduce_task.h>
+#include <ingot/kernels/cuda/row_io.cuh>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+// Elements of any type as From, computed with as T; always one at a time.
+template <class T, class From = T>
+struct AnyLoad {
+  using Value = T;
+  static constexpr int width = 4;
+  const void* x;
+  int dtype;
+  Int64 begin;
+
+  template <class I>
+  __device__ __forceinline__ RowVector<T, width> operator()(I i, I left) const {
+    RowVector<T, width> y;
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      y.v[e] = e < left ? convert<T>(load_as<From>(x, begin + i + e, dtype)) : Num<T>(0);
+    }
+    return y;
+  }
+};
+
+template <class Load>
+struct LoadFrom;
+template <class S, bool kWhole>
+struct LoadFrom<RowLoad<S, kWhole>> {
+  static __device__ __forceinline__ RowLoad<S, kWhole> at(const ReduceTask& p, Int64 begin) {
+    return {static_cast<const S*>(p.in) + begin, p.vectors};
+  }
+};
+template <class T, class From>
+struct LoadFrom<AnyLoad<T, From>> {
+  static __device__ __forceinline__ AnyLoad<T, From> at(const ReduceTask& p, Int64 begin) {
+    return {p.in, p.storage, begin};
+  }
+};
+
+template <class T>
+__device__ __forceinline__ Num<T> element_of(const void* x, Int64 i) {
+  return Num<T>(static_cast<const T*>(x)[i]);
+}
+
+// The end of a reduction to values.
+template <class T>
+__device__ __forceinline__ void store_value(const ReduceTask& p, Int64 result, Num<T> value) {
+  if constexpr (is_float<T>) {
+    if (p.divides) value = value / Num<T>(p.by);
+    if (p.divisor != nullptr) value = value / element_of<T>(p.divisor, 0);
+    if (p.add != nullptr) value = element_of<T>(p.add, result) + value;
+  }
+  store_as(p.out, result, p.out_dtype, value);
+}
+
+template <class Op, class Load>
+struct RowPieceLoad {
+  static constexpr int width = Load::width;
+  const ReduceTask& p;
+  Load load;
+  Int64 begin;  // place of element 0
+  const Int64* places;
+  Num<typename Op::Value> centre;
+
+  __device__ __forceinline__ States<typename Op::Reducer, width> operator()(int i,
+                                                                            int left) const {
+    const auto v = load(i, left);
+    States<typename Op::Reducer, width> s;
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      Int64 place = begin + i + e;
+      if (Op::placed && places != nullptr && e < left) place = places[i + e];
+      s.v[e] = Op::state(p, v.v[e], place, centre);
+    }
+    return s;
+  }
+};
+
+template <class Op, class Load>
+__global__ void __launch_bounds__(kMostRowLanes, 2)
+    reduce_rows_kernel(const ReduceTask p, int lanes) {
+  using T = typename Op::Value;
+  const int slot = static_cast<int>(threadIdx.x) / lanes;
+  const Int64 q = Int64(blockIdx.x) * (static_cast<int>(blockDim.x) / lanes) + slot;
+  const bool live = q < p.groups * p.pieces;
+  Int64 row = live ? q : 0, begin = 0;
+  if (p.pieces > 1) {
+    row = row / p.pieces;
+    begin = live ? (q - row * p.pieces) * p.piece : 0;
+  }
+  const Int64 left = p.n - begin < p.piece ? p.n - begin : p.piece;
+  const RowLane<int> at{live ? static_cast<int>(left) : 0,
+                        static_cast<int>(threadIdx.x) - slot * lanes, lanes};
+  const Int64 first = row_begin(p.at, row) + begin;
+  Num<T> centre(0);
+  if (Op::centred && live) centre = element_of<T>(p.centre, row);
+  const RowPieceLoad<Op, Load> load{p, LoadFrom<Load>::at(p, first), begin,
+                                    p.places == nullptr ? nullptr : p.places + first, centre};
+  const auto state = reduce_once<typename Op::Reducer>(at, load);
+  if (live && at.lane == 0) Op::store(p, q, state);
+}
+
+template <class Op, class Load>
+struct ColumnPieceLoad {
+  static constexpr int width = Load::width;
+  const ReduceTask& p;
+  Load load;
+  const Int64* places;
+  int left;  // columns
+  RowVector<typename Op::Value, width> centre;
+
+  __device__ __forceinline__ States<typename Op::Reducer, width> operator()(Int64 r) const {
+    const auto v = load(r * p.step, Int64(left));
+    States<typename Op::Reducer, width> s;
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      Int64 place = r;
+      if (Op::placed && places != nullptr && e < left) place = places[r * p.step + e];
+      s.v[e] = Op::state(p, v.v[e], place, centre.v[e]);
+    }
+    return s;
+  }
+};
+
+template <class Op, class Load>
+__global__ void __launch_bounds__(kColumnThreads)
+    reduce_columns_kernel(const ReduceTask p, int lanes) {
+  using T = typename Op::Value;
+  constexpr int width = Load::width;
+  const ColumnBlock at(p.n, p.cols, p.pieces, p.piece, lanes, width);
+  const Int64 rest = p.cols - at.col, first = row_begin(p.at, at.group) + at.col;
+  const int left = rest < 0 ? 0 : rest < width ? static_cast<int>(rest) : width;
+  const Int64 result = at.group * p.cols + at.col;
+  RowVector<T, width> centre;
+#pragma unroll
+  for (int e = 0; e < width; ++e) {
+    centre.v[e] = Op::centred && e < left ? element_of<T>(p.centre, result + e) : Num<T>(0);
+  }
+  const ColumnPieceLoad<Op, Load> load{p, LoadFrom<Load>::at(p, first),
+                                       p.places == nullptr ? nullptr : p.places + first, left,
+                                       centre};
+  const auto states = reduce_column<typename Op::Reducer, width>(at.rows, load);
+  if (at.rows.lane != 0) return;
+#pragma unroll
+  for (int e = 0; e < width; ++e) {
+    if (e < left) Op::store(p, at.piece * p.groups * p.cols + result + e, states.v[e]);
+  }
+}
+
+template <class Op, class Load>
+void launch_rows_of(const ReduceTask& task) {
+  const int lanes = row_shape(task.pieces > 1 ? task.piece : task.n, Load::width).lanes;
+  const int together = rows_per_block(lanes);
+  launch(reduce_rows_kernel<Op, Load>,
+         {(task.groups * task.pieces + together - 1) / together,
+          static_cast<unsigned>(lanes * together)},
+         task, lanes);
+}
+
+template <class Op, class Load>
+void launch_columns_of(const ReduceTask& task) {
+  const int lanes = column_lanes(task.cols, Load::width);
+  const Int64 strip = Int64(lanes) * Load::width;
+  launch(reduce_columns_kernel<Op, Load>,
+         {task.groups * task.pieces * ((task.cols + strip - 1) / strip), kColumnThreads}, task,
+         lanes);
+}
+
+template <class Op, class Load, bool kColumns>
+void launch_reduction(const ReduceTask& task) {
+  if constexpr (kColumns) {
+    launch_columns_of<Op, Load>(task);
+  } else {
+    launch_rows_of<Op, Load>(task);
+  }
+}
+
+// By what is stored: the floating types by themselves, integers and bool as i64. Op is a template
+// over the type that is computed with.
+template <template <class> class Op, bool kColumns, bool kIntegers = true>
+void launch_reduction_of(const ReduceTask& task) {
+  switch (static_cast<DType>(task.storage)) {
+    case DType::f32:
+      return launch_reduction<Op<float>, RowLoad<float, false>, kColumns>(task);
+    case DType::f64:
+      return launch_reduction<Op<double>, RowLoad<double, false>, kColumns>(task);
+    case DType::f16:
+      return launch_reduction<Op<float>, RowLoad<Half, false>, kColumns>(task);
+    case DType::bf16:
+      return launch_reduction<Op<float>, RowLoad<BFloat16, false>, kColumns>(task);
+    default:
+      if constexpr (kIntegers) {
+        return launch_reduction<Op<Int64>, AnyLoad<Int64>, kColumns>(task);
+      }
+  }
+}
+
+}  // namespace INGOT_ISA
+}  // namespace ingot

@@ -1,0 +1,64 @@
+// From a formula over the lanes of a row to its kernels: one for each storage type and number of
+// slots. Owns: the kernel, the choice among them. Must not know: formulas.
+//
+// A formula is template <class S, int kSlots> struct F with Task, `held` (operands that stay in
+// registers) and run(lane, row, task), called by every thread; lane.n == 0 without a row.
+#pragma once
+
+#include <ingot/kernels/cuda/row_io.cuh>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+template <template <class, int> class F, class S, int kSlots>
+__global__ void __launch_bounds__(row_threads(16 / sizeof(S), kSlots),
+                                  row_blocks(16 / sizeof(S), kSlots, F<S, kSlots>::held))
+    row_kernel(const typename F<S, kSlots>::Task task, int lanes) {
+  const int place = static_cast<int>(threadIdx.x) / lanes;
+  const Int64 row = Int64(blockIdx.x) * (static_cast<int>(blockDim.x) / lanes) + place;
+  LaneOf<kSlots> at;
+  at.n = row < task.rows ? static_cast<typename LaneOf<kSlots>::Index>(task.n) : 0;
+  at.lane = static_cast<int>(threadIdx.x) - place * lanes;
+  at.lanes = lanes;
+  F<S, kSlots>::run(at, row, task);
+}
+
+// kHeld: whether there are kernels that hold their row in registers. These take whole vectors; all
+// other rows are read again on each pass, mostly from the cache, with the same bits.
+template <template <class, int> class F, class S, bool kHeld>
+void launch_row_formula(const typename F<S, 0>::Task& task) {
+  constexpr int width = 16 / sizeof(S);
+  const RowShape shape = row_shape(task.n, width);
+  const int together = rows_per_block(shape.lanes);
+  const LaunchShape grid{(task.rows + together - 1) / together,
+                         static_cast<unsigned>(shape.lanes * together)};
+  const auto go = [&](auto kernel) { launch(kernel, grid, task, shape.lanes); };
+  if constexpr (kHeld) {
+    if (task.vectors && task.n % width == 0) {
+      if (shape.slots == 1) return go(row_kernel<F, S, 1>);
+      if (shape.slots == 2) return go(row_kernel<F, S, 2>);
+      if (shape.slots == 4) return go(row_kernel<F, S, 4>);
+      if constexpr (most_slots(width) == 8) {
+        if (shape.slots == 8) return go(row_kernel<F, S, 8>);
+      }
+    }
+  }
+  go(row_kernel<F, S, 0>);
+}
+
+template <template <class, int> class F, bool kHeld = true, class Task>
+void launch_row_formula_for(const Task& task) {
+  switch (static_cast<DType>(task.storage)) {
+    case DType::f64:
+      return launch_row_formula<F, double, false>(task);
+    case DType::f16:
+      return launch_row_formula<F, Half, kHeld>(task);
+    case DType::bf16:
+      return launch_row_formula<F, BFloat16, kHeld>(task);
+    default:
+      return launch_row_formula<F, float, kHeld>(task);
+  }
+}
+
+}  // namespace INGOT_ISA
+}  // namespace ingot

@@ -1,0 +1,280 @@
+#pragma once
+// The formulas of kernels/ops/row_formulas.h for a row that lies on the lanes of a block. Owns:
+// softmax, log_softmax, their gradients, logsumexp, layer_norm and its gradient, cross_entropy and
+// its gradient, the squares behind var. Must not know: storage, strides. Freestanding.
+//
+// Loads and stores are functors: load(i, left) -> RowVector, store(i, left, vector). Every thread
+// of the block calls a formula, also those without a row (at.n == 0).
+#include <ingot/kernels/cuda/row_lanes.cuh>
+#include <ingot/kernels/ops/row_formulas.h>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+template <int kSlots, class Load, class Store, class F>
+__device__ __forceinline__ void map_lanes(const LaneOf<kSlots>& at, const Store& store, F value) {
+  each_vector<kSlots, Load::width>(at, [&](int slot, auto i) {
+    const auto left = at.n - i;
+    if (left > 0) store(i, left, value(slot, i, left));
+  });
+}
+
+template <class T>
+struct LaneLogSum {
+  rows::RowLogSum<T> sums;
+  Num<T> total;  // sum(exp(x - max))
+};
+
+// The maximum and the sum of the exponentials. kKeep: x becomes these exponentials where it is
+// held.
+template <bool kKeep, int kSlots, class Load>
+__device__ __forceinline__ auto log_sum_lanes(const LaneOf<kSlots>& at,
+                                              RowValues<kSlots, Load>& x) {
+  using T = typename Load::Value;
+  using Values = RowValues<kSlots, Load>;
+  const Num<T> m =
+      reduce_values_over<rows::MaxRow, 0, kSlots>(at, x, [](Num<T> v) { return v; });
+  const rows::CentredExp<T> e{nullptr, m};
+  Num<T> total;
+  if constexpr (kKeep && Values::held) {
+    each_vector<kSlots, Load::width>(at, [&](int slot, auto i) {
+      auto v = x.get(slot, i, at.n - i);
+      for (int l = 0; l < Load::width; ++l) v.v[l] = e.value(v.v[l]);
+      x.put(slot, v);
+    });
+    total = reduce_values_over<rows::SumRow, 1, kSlots>(at, x, [](Num<T> v) { return v; });
+  } else {
+    total = reduce_values_over<rows::SumRow, 1, kSlots>(at, x,
+                                                        [=](Num<T> v) { return e.value(v); });
+  }
+  return LaneLogSum<T>{{m, log(total)}, total};
+}
+
+template <int kSlots, class Load, class Store>
+__device__ __forceinline__ void softmax_lanes(const LaneOf<kSlots>& at, const Load& load,
+                                              const Store& store) {
+  using T = typename Load::Value;
+  using Values = RowValues<kSlots, Load>;
+  Values x(at, load);
+  const LaneLogSum<T> s = log_sum_lanes<true, kSlots>(at, x);
+  const rows::CentredExp<T> e{nullptr, s.sums.max};
+  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
+    auto v = x.get(slot, i, left);
+    for (int l = 0; l < Load::width; ++l) {
+      v.v[l] = (Values::held ? v.v[l] : e.value(v.v[l])) / s.total;
+    }
+    return v;
+  });
+}
+
+template <int kSlots, class Load, class Store>
+__device__ __forceinline__ void log_softmax_lanes(const LaneOf<kSlots>& at, const Load& load,
+                                                  const Store& store) {
+  using T = typename Load::Value;
+  RowValues<kSlots, Load> x(at, load);
+  const rows::RowLogSum<T> s = log_sum_lanes<false, kSlots>(at, x).sums;
+  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
+    auto v = x.get(slot, i, left);
+    for (int l = 0; l < Load::width; ++l) v.v[l] = (v.v[l] - s.max) - s.log_total;
+    return v;
+  });
+}
+
+template <int kSlots, class Load>
+__device__ __forceinline__ auto logsumexp_lanes(const LaneOf<kSlots>& at, const Load& load) {
+  RowValues<kSlots, Load> x(at, load);
+  return log_sum_lanes<false, kSlots>(at, x).sums.logsumexp();
+}
+
+template <int kSlots, class Load, class Store>
+__device__ __forceinline__ void softmax_backward_lanes(const LaneOf<kSlots>& at, const Load& load_dy,
+                                                       const Load& load_y, const Store& store) {
+  using T = typename Load::Value;
+  using R = ValueReducer<rows::SumRow, T>;
+  constexpr int kWidth = Load::width;
+  RowValues<kSlots, Load> dy(at, load_dy), y(at, load_y);
+  const Num<T> total = reduce_over<R, 0, kSlots, Load>(at, [&](int slot, auto i, auto left) {
+    const auto g = dy.get(slot, i, left), p = y.get(slot, i, left);
+    States<R, kWidth> s;
+    for (int l = 0; l < kWidth; ++l) s.v[l] = g.v[l] * p.v[l];
+    return s;
+  });
+  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
+    auto v = dy.get(slot, i, left);
+    const auto p = y.get(slot, i, left);
+    for (int l = 0; l < Load::width; ++l) v.v[l] = p.v[l] * (v.v[l] - total);
+    return v;
+  });
+}
+
+template <int kSlots, class Load, class Store>
+__device__ __forceinline__ void log_softmax_backward_lanes(const LaneOf<kSlots>& at,
+                                                           const Load& load_dy, const Load& load_y,
+                                                           const Store& store) {
+  using T = typename Load::Value;
+  RowValues<kSlots, Load> dy(at, load_dy), y(at, load_y);
+  const Num<T> total =
+      reduce_values_over<rows::SumRow, 0, kSlots>(at, dy, [](Num<T> g) { return g; });
+  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
+    auto v = dy.get(slot, i, left);
+    const auto l_ = y.get(slot, i, left);
+    for (int l = 0; l < Load::width; ++l) v.v[l] = v.v[l] - exp(l_.v[l]) * total;
+    return v;
+  });
+}
+
+// centre_row(): the quotient, corrected by the mean of what is left.
+template <int kSlots, class Values>
+__device__ __forceinline__ auto centre_lanes(const LaneOf<kSlots>& at, const Values& x) {
+  using N = Num<typename Values::Value>;
+  const N count(at.n);
+  const N mean = reduce_values_over<rows::SumRow, 0, kSlots>(at, x, [](N v) { return v; }) / count;
+  const N rest =
+      reduce_values_over<rows::SumRow, 1, kSlots>(at, x, [=](N v) { return v - mean; });
+  return mean + rest / count;
+}
+
+template <int kSlots, class Values, class N>
+__device__ __forceinline__ N squares_lanes(const LaneOf<kSlots>& at, const Values& x, N centre) {
+  return reduce_values_over<rows::SumRow, 2, kSlots>(at, x, [=](N v) {
+    const N d = v - centre;
+    return d * d;
+  });
+}
+
+// Weight and bias: loads that may be absent, as `given` says.
+template <int kSlots, class Load, class Store>
+__device__ __forceinline__ auto layer_norm_lanes(const LaneOf<kSlots>& at, const Load& load,
+                                                 const Load& weight, const Load& bias,
+                                                 Num<typename Load::Value> eps,
+                                                 const Store& store) {
+  using T = typename Load::Value;
+  RowValues<kSlots, Load> x(at, load);
+  const Num<T> mean = centre_lanes<kSlots>(at, x);
+  const Num<T> squares = squares_lanes<kSlots>(at, x, mean);
+  const rows::RowMoments<T> m{mean, rsqrt(squares / Num<T>(at.n) + eps)};
+  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
+    auto v = x.get(slot, i, left);
+    for (int l = 0; l < Load::width; ++l) v.v[l] = m.normal(v.v[l]);
+    if (weight.given()) {
+      const auto w = weight(i, left);
+      for (int l = 0; l < Load::width; ++l) v.v[l] = v.v[l] * w.v[l];
+    }
+    if (bias.given()) {
+      const auto b = bias(i, left);
+      for (int l = 0; l < Load::width; ++l) v.v[l] = v.v[l] + b.v[l];
+    }
+    return v;
+  });
+  return m;
+}
+
+template <int kSlots, class Load, class Store>
+__device__ __forceinline__ void layer_norm_backward_lanes(
+    const LaneOf<kSlots>& at, const Load& load_dy, const Load& load_x, const Load& weight,
+    rows::RowMoments<typename Load::Value> m, const Store& store) {
+  using T = typename Load::Value;
+  using R = TwoSums<T>;
+  constexpr int kWidth = Load::width;
+  RowValues<kSlots, Load> dy(at, load_dy), x(at, load_x);
+  const auto gradient = [&](int slot, auto i, auto left) {  // dy * weight
+    auto g = dy.get(slot, i, left);
+    if (weight.given()) {
+      const auto w = weight(i, left);
+      for (int l = 0; l < Load::width; ++l) g.v[l] = g.v[l] * w.v[l];
+    }
+    return g;
+  };
+  if constexpr (RowValues<kSlots, Load>::held) {
+    each_vector<kSlots, Load::width>(
+        at, [&](int slot, auto i) { dy.put(slot, gradient(slot, i, at.n - i)); });
+  }
+  const auto g_of = [&](int slot, auto i, auto left) {
+    if constexpr (RowValues<kSlots, Load>::held) {
+      return dy.get(slot, i, left);
+    } else {
+      return gradient(slot, i, left);
+    }
+  };
+  const auto sums = reduce_over<R, 0, kSlots, Load>(at, [&](int slot, auto i, auto left) {
+    const auto g = g_of(slot, i, left);
+    const auto v = x.get(slot, i, left);
+    States<R, kWidth> s;
+    for (int l = 0; l < kWidth; ++l) s.v[l] = {g.v[l], g.v[l] * m.normal(v.v[l])};
+    return s;
+  });
+  const Num<T> count(at.n), mean_g = sums.a / count, mean_gh = sums.b / count;
+  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
+    auto g = g_of(slot, i, left);
+    const auto v = x.get(slot, i, left);
+    for (int l = 0; l < Load::width; ++l) {
+      g.v[l] = m.rstd * ((g.v[l] - mean_g) - m.normal(v.v[l]) * mean_gh);
+    }
+    return g;
+  });
+}
+
+// cross_entropy_row(). `at_target` and `target_weight` are x[target] and weight[target].
+template <int kSlots, class Load>
+__device__ __forceinline__ auto cross_entropy_lanes(const LaneOf<kSlots>& at, const Load& load,
+                                                    Num<typename Load::Value> at_target,
+                                                    const Load& weight,
+                                                    Num<typename Load::Value> target_weight,
+                                                    Num<typename Load::Value> smoothing) {
+  using T = typename Load::Value;
+  using R = ValueReducer<rows::SumRow, T>;
+  constexpr int kWidth = Load::width;
+  RowValues<kSlots, Load> x(at, load);
+  const rows::RowLogSum<T> row = log_sum_lanes<false, kSlots>(at, x).sums;
+  const auto l = [=](Num<T> v) { return row.log_total - (v - row.max); };
+  Num<T> loss = weight.given() ? target_weight * l(at_target) : l(at_target);
+  if (smoothing.v != 0) {
+    const Num<T> all = reduce_over<R, 2, kSlots, Load>(at, [&](int slot, auto i, auto left) {
+      const auto v = x.get(slot, i, left);
+      States<R, kWidth> s;
+      for (int e = 0; e < kWidth; ++e) s.v[e] = l(v.v[e]);
+      if (weight.given()) {
+        const auto w = weight(i, left);
+        for (int e = 0; e < kWidth; ++e) s.v[e] = w.v[e] * s.v[e];
+      }
+      return s;
+    });
+    loss = (Num<T>(1) - smoothing) * loss + smoothing / Num<T>(at.n) * all;
+  }
+  return rows::RowLoss<T>{loss, row.logsumexp()};
+}
+
+// cross_entropy_backward_row(), every element by itself.
+template <int kSlots, class Load, class Store>
+__device__ __forceinline__ void cross_entropy_backward_lanes(
+    const LaneOf<kSlots>& at, const Load& load, Int64 target, const Load& weight,
+    Num<typename Load::Value> target_weight, Num<typename Load::Value> smoothing,
+    Num<typename Load::Value> weight_sum, Num<typename Load::Value> logsumexp,
+    Num<typename Load::Value> g, const Store& store) {
+  using N = Num<typename Load::Value>;
+  const N each = smoothing / N(at.n);
+  const N hit = weight.given() ? (N(1) - smoothing) * target_weight : N(1) - smoothing;
+  const N share = weight.given() ? each * target_weight : each;
+  const N scale = hit + each * weight_sum;
+  each_vector<kSlots, Load::width>(at, [&](int, auto i) {
+    const auto left = at.n - i;
+    if (left <= 0) return;
+    auto v = load(i, left);
+    auto w = v;
+    if (weight.given() && smoothing.v != 0) w = weight(i, left);
+    for (int e = 0; e < Load::width; ++e) {
+      const N p = scale * exp(v.v[e] - logsumexp);
+      N y = p;
+      if (i + e == target) {
+        y = p - (share + hit);
+      } else if (smoothing.v != 0) {
+        y = p - (weight.given() ? each * w.v[e] : each);
+      }
+      v.v[e] = g * y;
+    }
+    store(i, left, v);
+  });
+}
+
+}  // namespace INGOT_ISA
+}  // namespace ingot

@@ -1,0 +1,69 @@
+#pragma once
+// How a row lies on the threads of a block. Owns: row_shape(), the one rule for eager and generated
+// kernels; the bits of every row result depend on it, so it looks at the row's length and the width
+// of its storage type alone. Must not know: formulas, memory. Freestanding.
+#include <ingot/kernels/ops/scalar.h>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+inline constexpr int kWarp = 32, kMostRowLanes = 512;
+// Rows longer than this are read again on each pass, and cut into pieces by plain reductions.
+inline constexpr Int64 kLongRow = 16384;
+
+// Elements of a 16-byte vector.
+INGOT_DEVICE constexpr int vector_width(int item_size) { return 16 / item_size; }
+
+// Vector k of a row is slot k / lanes of lane k % lanes: neighbours read neighbouring vectors.
+struct RowShape {
+  int lanes;  // a power of two up to 32, else a multiple of 32
+  int slots;  // vectors a lane holds; 0: any number, read again on each pass
+};
+
+INGOT_DEVICE constexpr int most_slots(int width) { return width == 4 ? 8 : 4; }
+
+// Measured on an H200: one vector a lane only for rows below 64 vectors, then the fewest of 2, 4, 8
+// that keep a row on 256 lanes, 512 with the most slots.
+INGOT_DEVICE constexpr RowShape row_shape(Int64 n, int width) {
+  const Int64 vectors = (n + width - 1) / width;
+  if (vectors <= kWarp) {
+    int lanes = 1;
+    while (lanes < vectors) lanes *= 2;
+    return {lanes, 1};
+  }
+  if (vectors < 2 * kWarp) return {2 * kWarp, 1};
+  for (int slots = 2; slots <= most_slots(width) && n <= kLongRow; slots *= 2) {
+    const Int64 lanes = ((vectors + slots - 1) / slots + kWarp - 1) / kWarp * kWarp;
+    if (lanes <= (slots == most_slots(width) ? kMostRowLanes : kMostRowLanes / 2)) {
+      return {static_cast<int>(lanes), slots};
+    }
+  }
+  return {kMostRowLanes, 0};
+}
+
+// Rows that share a block.
+INGOT_DEVICE constexpr int rows_per_block(int lanes) { return lanes < 128 ? 128 / lanes : 1; }
+
+// The largest block of the kernels with so many slots, and how many of them an SM should hold: what
+// keeps the compiler from spending registers on fewer, larger blocks. `held`: operands that stay in
+// registers.
+INGOT_DEVICE constexpr int row_threads(int width, int slots) {
+  if (slots == 1) return 128;
+  return slots == 0 || slots == most_slots(width) ? kMostRowLanes : kMostRowLanes / 2;
+}
+INGOT_DEVICE constexpr int row_blocks(int width, int slots, int held) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
+  constexpr int most = 1024;
+#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890)
+  constexpr int most = 1536;
+#else
+  constexpr int most = 2048;
+#endif
+  const int registers = slots * width * held;
+  const int wanted = registers <= 8 ? 2048 : registers < 16 ? 1536 : registers <= 32 ? 1024 : 512;
+  const int threads = wanted < most ? wanted : most;
+  return threads < row_threads(width, slots) ? 1 : threads / row_threads(width, slots);
+}
+
+}  // namespace INGOT_ISA
+}  // namespace ingot

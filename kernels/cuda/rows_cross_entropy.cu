@@ -1,0 +1,94 @@
+// CUDA unit: cross_entropy of each row, and its gradient. A target that is no class is reported;
+// its row has the loss, the weight and the gradient 0.
+#include <ingot/kernels/cuda/fault.cuh>
+#include <ingot/kernels/cuda/row_kernels.cuh>
+#include <ingot/kernels/cuda/row_lane_formulas.cuh>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+namespace {
+
+enum class Target : int { none, ignored, wrong, present };
+
+// What the target of a row is. Reported by one lane.
+template <class Lane>
+__device__ __forceinline__ Target target_of(const CrossEntropyTask& p, const Lane& at, Int64 row,
+                                            Int64& target) {
+  if (row >= p.rows) return Target::none;
+  target = p.target[row];
+  if (target == p.ignored) return Target::ignored;
+  if (target >= 0 && target < p.n) return Target::present;
+  if (at.lane == 0) report_fault(p.fault, target, p.n);
+  return Target::wrong;
+}
+
+template <class S, int kSlots>
+struct CrossEntropy {
+  using Task = CrossEntropyTask;
+  static constexpr int held = 1;
+  static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
+    using T = typename ComputeTypeOf<S>::type;
+    const auto x = load_row<S, kSlots>(p, p.in[0], row);
+    const RowLoad<S, (kSlots > 0)> weight{static_cast<const S*>(p.weight), p.vectors};
+    Int64 target = 0;
+    const Target kind = target_of(p, at, row, target);
+    const bool counts = kind == Target::present;
+    Num<T> at_target(0), target_weight(counts ? 1 : 0);
+    if (counts) {
+      at_target = widen(x.x[target]);
+      if (weight.given()) target_weight = widen(weight.x[target]);
+    }
+    const rows::RowLoss<T> result =
+        cross_entropy_lanes<kSlots>(at, x, at_target, weight, target_weight, Num<T>(p.smoothing));
+    if (at.lane != 0 || kind == Target::none) return;
+    static_cast<T*>(p.loss)[row] = counts ? result.loss.v : T(0);
+    static_cast<T*>(p.target_weight)[row] = target_weight.v;
+    static_cast<T*>(p.logsumexp)[row] = result.logsumexp.v;
+  }
+};
+
+template <class S, int kSlots>
+struct CrossEntropyBackward {
+  using Task = CrossEntropyTask;
+  static constexpr int held = 1;
+  static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
+    using T = typename ComputeTypeOf<S>::type;
+    const auto element = [](const void* x, Int64 i) {
+      return Num<T>(static_cast<const T*>(x)[i]);
+    };
+    const auto x = load_row<S, kSlots>(p, p.in[0], row);
+    const auto dx = store_row<S, kSlots>(p, row);
+    const RowLoad<S, (kSlots > 0)> weight{static_cast<const S*>(p.weight), p.vectors};
+    Int64 target = 0;
+    const Target kind = target_of(p, at, row, target);
+    if (kind == Target::none) return;
+    if (kind != Target::present) {
+      RowVector<T, x.width> zero;
+      for (int e = 0; e < x.width; ++e) zero.v[e] = Num<T>(0);
+      each_vector<kSlots, x.width>(at, [&](int, auto i) {
+        if (i < at.n) dx(i, at.n - i, zero);
+      });
+      return;
+    }
+    Num<T> g = element(p.dy, p.dy_each ? row : 0);
+    if (p.divisor != nullptr) g = g / element(p.divisor, 0);
+    const Num<T> target_weight = weight.given() ? widen(weight.x[target]) : Num<T>(1);
+    cross_entropy_backward_lanes<kSlots>(at, x, target, weight, target_weight,
+                                         Num<T>(p.smoothing),
+                                         weight.given() ? element(p.weight_sum, 0) : Num<T>(p.n),
+                                         element(p.logsumexp, row), g, dx);
+  }
+};
+
+}  // namespace
+
+void launch_cross_entropy(const CrossEntropyTask& task) {
+  launch_row_formula_for<CrossEntropy>(task);
+}
+void launch_cross_entropy_backward(const CrossEntropyTask& task) {
+  launch_row_formula_for<CrossEntropyBackward, false>(task);
+}
+
+}  // namespace INGOT_ISA
+}  // namespace ingot

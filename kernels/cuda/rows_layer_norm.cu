@@ -1,0 +1,128 @@
+// CUDA unit: layer_norm and its gradients.
+#include <ingot/kernels/cuda/column_lanes.cuh>
+#include <ingot/kernels/cuda/reduce_task.h>
+#include <ingot/kernels/cuda/row_kernels.cuh>
+#include <ingot/kernels/cuda/row_lane_formulas.cuh>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+namespace {
+
+template <class S, int kSlots>
+__device__ __forceinline__ auto load_parameters(const RowTask& p, const void* parameters) {
+  return RowLoad<S, (kSlots > 0)>{static_cast<const S*>(parameters), p.vectors};
+}
+
+template <class S, int kSlots>
+struct LayerNorm {
+  using Task = LayerNormTask;
+  static constexpr int held = 1;
+  static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
+    using T = typename ComputeTypeOf<S>::type;
+    const auto m = layer_norm_lanes<kSlots>(
+        at, load_row<S, kSlots>(p, p.in[0], row), load_parameters<S, kSlots>(p, p.weight),
+        load_parameters<S, kSlots>(p, p.bias), Num<T>(p.eps), store_row<S, kSlots>(p, row));
+    if (at.lane != 0 || row >= p.rows) return;
+    static_cast<T*>(p.mean)[row] = m.mean.v;
+    static_cast<T*>(p.rstd)[row] = m.rstd.v;
+  }
+};
+
+template <class S, int kSlots>
+struct LayerNormBackward {
+  using Task = LayerNormTask;
+  static constexpr int held = 2;
+  static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
+    using T = typename ComputeTypeOf<S>::type;
+    rows::RowMoments<T> m{Num<T>(0), Num<T>(0)};
+    if (row < p.rows) {
+      m.mean = Num<T>(static_cast<const T*>(p.mean)[row]);
+      m.rstd = Num<T>(static_cast<const T*>(p.rstd)[row]);
+    }
+    layer_norm_backward_lanes<kSlots>(
+        at, load_row<S, kSlots>(p, p.in[0], row), load_row<S, kSlots>(p, p.in[1], row),
+        load_parameters<S, kSlots>(p, p.weight), m, store_row<S, kSlots>(p, row));
+  }
+};
+
+// The columns of dy * h and of dy, h = (x - mean) * rstd of their row.
+template <class S>
+struct NormTerms {
+  using T = typename ComputeTypeOf<S>::type;
+  using R = TwoSums<T>;
+  static constexpr int width = RowLoad<S, false>::width;
+  RowLoad<S, false> dy, x;
+  const T *mean, *rstd;
+  Int64 cols;
+  int left;
+
+  __device__ __forceinline__ States<R, width> operator()(Int64 r) const {
+    const auto g = dy(r * cols, Int64(left)), v = x(r * cols, Int64(left));
+    const rows::RowMoments<T> m{Num<T>(mean[r]), Num<T>(rstd[r])};
+    States<R, width> s;
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      s.v[e] = {rows::layer_norm_weight_term(g.v[e], v.v[e], m), g.v[e]};
+    }
+    return s;
+  }
+};
+
+template <class S>
+__global__ void __launch_bounds__(kColumnThreads)
+    norm_parameters_kernel(const NormParametersTask p, int lanes) {
+  using Terms = NormTerms<S>;
+  using T = typename Terms::T;
+  constexpr int width = Terms::width;
+  const ColumnBlock at(p.rows, p.cols, p.pieces, p.piece, lanes, width);
+  const Int64 rest = p.cols - at.col;
+  const int left = rest < 0 ? 0 : rest < width ? static_cast<int>(rest) : width;
+  const Terms terms{{static_cast<const S*>(p.dy) + at.col, p.vectors},
+                    {static_cast<const S*>(p.x) + at.col, p.vectors},
+                    static_cast<const T*>(p.mean),
+                    static_cast<const T*>(p.rstd),
+                    p.cols,
+                    left};
+  const auto sums = reduce_column<TwoSums<T>, width>(at.rows, terms);
+  if (at.rows.lane != 0) return;
+#pragma unroll
+  for (int e = 0; e < width; ++e) {
+    if (e >= left) continue;
+    const Int64 place = at.piece * 2 * p.cols + at.col + e;
+    store_as(p.weight, place, p.out_dtype, sums.v[e].a);
+    store_as(p.bias, place, p.out_dtype, sums.v[e].b);
+  }
+}
+
+template <class S>
+void launch_parameters(const NormParametersTask& task) {
+  constexpr int width = NormTerms<S>::width;
+  const int lanes = column_lanes(task.cols, width);
+  const Int64 strip = Int64(lanes) * width;
+  launch(norm_parameters_kernel<S>,
+         {task.pieces * ((task.cols + strip - 1) / strip), kColumnThreads}, task, lanes);
+}
+
+}  // namespace
+
+void launch_norm_parameters(const NormParametersTask& task) {
+  switch (static_cast<DType>(task.storage)) {
+    case DType::f64:
+      return launch_parameters<double>(task);
+    case DType::f16:
+      return launch_parameters<Half>(task);
+    case DType::bf16:
+      return launch_parameters<BFloat16>(task);
+    default:
+      return launch_parameters<float>(task);
+  }
+}
+
+void launch_layer_norm(const LayerNormTask& task) { launch_row_formula_for<LayerNorm>(task); }
+void launch_layer_norm_backward(const LayerNormTask& task) {
+  launch_row_formula_for<LayerNormBackward>(task);
+}
+
+}  // namespace INGOT_ISA
+}  // namespace ingot

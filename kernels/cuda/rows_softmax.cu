@@ -1,0 +1,94 @@
+// CUDA unit: softmax, log_softmax, their gradients, logsumexp, var.
+#include <ingot/kernels/cuda/row_kernels.cuh>
+#include <ingot/kernels/cuda/row_lane_formulas.cuh>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+namespace {
+
+template <class S, int kSlots>
+struct Softmax {
+  using Task = RowTask;
+  static constexpr int held = 1;
+  static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
+    softmax_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row), store_row<S, kSlots>(p, row));
+  }
+};
+
+template <class S, int kSlots>
+struct LogSoftmax {
+  using Task = RowTask;
+  static constexpr int held = 1;
+  static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
+    log_softmax_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row),
+                              store_row<S, kSlots>(p, row));
+  }
+};
+
+template <class S, int kSlots>
+struct SoftmaxBackward {
+  using Task = RowTask;
+  static constexpr int held = 2;
+  static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
+    softmax_backward_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row),
+                                   load_row<S, kSlots>(p, p.in[1], row),
+                                   store_row<S, kSlots>(p, row));
+  }
+};
+
+template <class S, int kSlots>
+struct LogSoftmaxBackward {
+  using Task = RowTask;
+  static constexpr int held = 2;
+  static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
+    log_softmax_backward_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row),
+                                       load_row<S, kSlots>(p, p.in[1], row),
+                                       store_row<S, kSlots>(p, row));
+  }
+};
+
+template <class Lane, class N>
+__device__ __forceinline__ void store_result(const Lane& at, Int64 row, const RowValueTask& p,
+                                             N value) {
+  if (at.lane == 0 && row < p.rows) store_as(p.result, row, p.result_dtype, value);
+}
+
+template <class S, int kSlots>
+struct Logsumexp {
+  using Task = RowValueTask;
+  static constexpr int held = 1;
+  static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
+    store_result(at, row, p,
+                 logsumexp_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row)));
+  }
+};
+
+template <class S, int kSlots>
+struct Variance {
+  using Task = RowValueTask;
+  static constexpr int held = 1;
+  static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
+    using Load = decltype(load_row<S, kSlots>(p, p.in[0], row));
+    const RowValues<kSlots, Load> x(at, load_row<S, kSlots>(p, p.in[0], row));
+    const auto centre = centre_lanes<kSlots>(at, x);
+    const auto squares = squares_lanes<kSlots>(at, x, centre);
+    store_result(at, row, p, squares / Num<typename Load::Value>(p.freedom));
+  }
+};
+
+}  // namespace
+
+void launch_softmax(const RowTask& task) { launch_row_formula_for<Softmax>(task); }
+void launch_log_softmax(const RowTask& task) { launch_row_formula_for<LogSoftmax>(task); }
+void launch_softmax_backward(const RowTask& task) {
+  launch_row_formula_for<SoftmaxBackward>(task);
+}
+void launch_log_softmax_backward(const RowTask& task) {
+  launch_row_formula_for<LogSoftmaxBackward>(task);
+}
+void launch_logsumexp(const RowValueTask& task) { launch_row_formula_for<Logsumexp, false>(task); }
+void launch_variance(const RowValueTask& task) { launch_row_formula_for<Variance, false>(task); }
+
+}  // namespace INGOT_ISA
+}  // namespace ingot
