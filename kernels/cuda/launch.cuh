@@ -30,6 +30,13 @@ void launch(void (*kernel)(P...), LaunchShape shape, const A&... args) {
            cuda::current_stream()>>>(args...);
   INGOT_CUDA_CHECK(cudaGetLastError());
 }
+
+// The launch's dynamic shared memory (LaunchShape::shared bytes), 16-byte aligned.
+template <class T>
+__device__ __forceinline__ T* dynamic_shared() {
+  extern __shared__ __align__(16) unsigned char bytes[];
+  return reinterpret_cast<T*>(bytes);
+}
 #endif
 
 // n / d for a d known at the launch, n < 2^31, by a multiplication (Granlund and Montgomery,
