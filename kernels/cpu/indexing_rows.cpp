@@ -10,15 +10,6 @@ namespace ingot {
 
 namespace {
 
-[[noreturn, gnu::cold, gnu::noinline]] void out_of_range(const IndexedAxis& axis, i64 index) {
-  if (axis.unit != nullptr) {
-    detail::fail<IndexError>("{}: index {} is out of range for {} {}", axis.op, index, axis.size,
-                             axis.unit);
-  }
-  detail::fail<IndexError>("{}: index {} is out of range for dim {} of size {}", axis.op, index,
-                           axis.axis, axis.size);
-}
-
 // Calls f(position, index) for every element in row-major order, in range and not negative.
 template <class F>
 void for_each_index(const IndexedAxis& axis, const BufferView& index, F&& f) {
@@ -32,7 +23,7 @@ void for_each_index(const IndexedAxis& axis, const BufferView& index, F&& f) {
     for (i64 i = 0; i < n; ++i) {
       const i64 given = run[i * step], wrapped = given < 0 ? given + axis.size : given;
       if (wrapped < 0 || wrapped >= axis.size) [[unlikely]] {
-        out_of_range(axis, given);
+        throw IndexError(out_of_range(axis, given));
       }
       f(position++, wrapped);
     }
@@ -51,6 +42,15 @@ IndexedRun at_offsets(const Offsets& offsets, i64 first) {
 }
 
 }  // namespace
+
+std::string out_of_range(const IndexedAxis& axis, i64 index) {
+  if (axis.unit != nullptr) {
+    return fmt::format("{}: index {} is out of range for {} {}", axis.op, index, axis.size,
+                       axis.unit);
+  }
+  return fmt::format("{}: index {} is out of range for dim {} of size {}", axis.op, index,
+                     axis.axis, axis.size);
+}
 
 void check_indices(const IndexedAxis& axis, const BufferView& index) {
   for_each_index(axis, index, [](i64, i64) {});

@@ -4,6 +4,8 @@
 // the operand conventions of ops.
 #pragma once
 
+#include <string>
+
 #include <ingot/kernels/core/meta.h>
 #include <ingot/kernels/cpu/reduce_scratch.h>
 
@@ -16,6 +18,9 @@ struct IndexedAxis {
   i64 size;
   const char* unit = nullptr;
 };
+
+// The sentence for an index that is not in [-size, size).
+std::string out_of_range(const IndexedAxis& axis, i64 index);
 
 // Throws IndexError unless -size <= index < size for every element of an i64 tensor.
 void check_indices(const IndexedAxis& axis, const BufferView& index);

@@ -1,0 +1,45 @@
+// The device's side of faults: reporting an index, and reading one safely.
+// Owns: report_fault, wrap_index. Without a fault nothing is written or waited for. Must not know:
+// what is done with the index.
+#pragma once
+
+#include <ingot/kernels/cuda/fault_site.h>
+#include <ingot/kernels/cuda/launch.cuh>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+// An index outside of `size` elements. The calling kernel goes on, without reading or writing
+// there.
+inline __device__ __noinline__ void report_fault(const FaultSite& site, Int64 index, Int64 size) {
+  FaultRecord* r = site.record;
+  if (atomicCAS(&r->state, unsigned(FaultRecord::empty), unsigned(FaultRecord::claimed)) !=
+      unsigned(FaultRecord::empty)) {
+    return;
+  }
+  r->index = index;
+  r->size = size;
+  r->axis = site.axis;
+  r->op = site.op;
+  r->unit = site.unit;
+  r->file = site.file;
+  r->line = site.line;
+  __threadfence_system();
+  atomicExch(&r->state, unsigned(FaultRecord::filled));
+}
+
+// A negative index counts from the end. Whether the index, so understood, is one of `size`; reports
+// it otherwise and makes it 0.
+__device__ __forceinline__ bool wrap_index(const FaultSite& site, Int64& index, Int64 size) {
+  const Int64 wrapped = index < 0 ? index + size : index;
+  if (wrapped >= 0 && wrapped < size) {
+    index = wrapped;
+    return true;
+  }
+  report_fault(site, index, size);
+  index = 0;
+  return false;
+}
+
+}  // namespace INGOT_ISA
+}  // namespace ingot
