@@ -2,8 +2,10 @@
 
 #include <ingot/kernels/cuda/data.h>
 #include <ingot/kernels/cuda/elementwise.h>
+#include <ingot/kernels/cuda/indexing.h>
 #include <ingot/kernels/cuda/kernels.h>
 #include <ingot/kernels/cuda/products.h>
+#include <ingot/kernels/cuda/random.h>
 #include <ingot/kernels/ops/structured/list.h>
 
 namespace ingot {
@@ -33,6 +35,19 @@ struct Table {
     set<Matmul>(cuda_matmul);
     set<Addmm>(cuda_addmm);
     set<Linear>(cuda_linear);
+
+    set<IndexSelect>(cuda_index_select);
+    set<IndexAdd>(cuda_index_add);
+    set<Gather>(cuda_gather);
+    set<ScatterAdd>(cuda_scatter_add);
+    set<Embedding>(cuda_embedding);
+    set<EmbeddingBackward>(cuda_embedding_backward);
+    set<Index>(cuda_index);
+    set<IndexPut>(cuda_index_put);
+    set<Rand, UniformFill>(cuda_uniform);
+    set<Randn, NormalFill>(cuda_normal);
+    set<Randint>(cuda_randint);
+    set<Dropout>(cuda_dropout);
   }
 };
 
