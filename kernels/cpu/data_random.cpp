@@ -94,53 +94,6 @@ double below(double bound, DType dtype) {
   return value;
 }
 
-}  // namespace
-
-void cpu_uniform(const KernelArgs& args) {
-  const double low = args.attrs.s[0].to_double(), high = args.attrs.s[1].to_double();
-  const DType dtype = args.out[0].meta->dtype, compute = compute_type(dtype);
-  INGOT_CHECK(is_floating_point(dtype), "{}: needs a floating dtype, got {}", args.op.name,
-              name(dtype));
-  const double limit = compute == DType::f64 ? std::numeric_limits<double>::max()
-                                             : std::numeric_limits<float>::max();
-  INGOT_CHECK(low <= high && high - low <= limit && std::fabs(low) <= limit,
-              "{}: no uniform numbers of {} in [{}, {})", args.op.name, name(dtype), low, high);
-  const double last = low == high ? low : std::fmax(low, below(high, dtype));
-  const RandomLoops& random = *loops().random;
-  if (compute == DType::f64) {
-    fill(args, compute, 2, [&](i64 n, void* to, RandomStream s) {
-      random.uniform_f64(n, static_cast<double*>(to), s, low, high - low, last);
-    });
-  } else {
-    fill(args, compute, 4, [&](i64 n, void* to, RandomStream s) {
-      random.uniform_f32(n, static_cast<float*>(to), s, static_cast<float>(low),
-                         static_cast<float>(high - low), static_cast<float>(last));
-    });
-  }
-}
-
-void cpu_normal(const KernelArgs& args) {
-  const double mean = args.attrs.s[0].to_double(), deviation = args.attrs.s[1].to_double();
-  const DType dtype = args.out[0].meta->dtype, compute = compute_type(dtype);
-  INGOT_CHECK(is_floating_point(dtype), "{}: needs a floating dtype, got {}", args.op.name,
-              name(dtype));
-  INGOT_CHECK(deviation >= 0, "{}: the standard deviation must not be negative, got {}",
-              args.op.name, deviation);
-  const RandomLoops& random = *loops().random;
-  if (compute == DType::f64) {
-    fill(args, compute, 2, [&](i64 n, void* to, RandomStream s) {
-      random.normal_f64(n, static_cast<double*>(to), s, mean, deviation);
-    });
-  } else {
-    fill(args, compute, 4, [&](i64 n, void* to, RandomStream s) {
-      random.normal_f32(n, static_cast<float*>(to), s, static_cast<float>(mean),
-                        static_cast<float>(deviation));
-    });
-  }
-}
-
-namespace {
-
 // The integers that a dtype can hold.
 struct Range {
   i64 least = std::numeric_limits<i64>::min(), greatest = std::numeric_limits<i64>::max();
@@ -155,9 +108,34 @@ struct Range {
   }
 };
 
+void check_floating(const KernelArgs& args) {
+  const DType dtype = args.out[0].meta->dtype;
+  INGOT_CHECK(is_floating_point(dtype), "{}: needs a floating dtype, got {}", args.op.name,
+              name(dtype));
+}
+
 }  // namespace
 
-void cpu_randint(const KernelArgs& args) {
+UniformDraw uniform_draw(const KernelArgs& args) {
+  check_floating(args);
+  const double low = args.attrs.s[0].to_double(), high = args.attrs.s[1].to_double();
+  const DType dtype = args.out[0].meta->dtype;
+  const double limit = compute_type(dtype) == DType::f64 ? std::numeric_limits<double>::max()
+                                                         : std::numeric_limits<float>::max();
+  INGOT_CHECK(low <= high && high - low <= limit && std::fabs(low) <= limit,
+              "{}: no uniform numbers of {} in [{}, {})", args.op.name, name(dtype), low, high);
+  return {low, high - low, low == high ? low : std::fmax(low, below(high, dtype))};
+}
+
+NormalDraw normal_draw(const KernelArgs& args) {
+  check_floating(args);
+  const double mean = args.attrs.s[0].to_double(), deviation = args.attrs.s[1].to_double();
+  INGOT_CHECK(deviation >= 0, "{}: the standard deviation must not be negative, got {}",
+              args.op.name, deviation);
+  return {mean, deviation};
+}
+
+IntegerDraw integer_draw(const KernelArgs& args) {
   const i64 low = args.attrs.s[0].to_int(), high = args.attrs.s[1].to_int();
   const DType dtype = args.out[0].meta->dtype;
   INGOT_CHECK(low < high, "randint: no integers in [{}, {})", low, high);
@@ -168,18 +146,60 @@ void cpu_randint(const KernelArgs& args) {
   const bool wide = dtype == DType::i64 || dtype == DType::f64;
   INGOT_CHECK(wide || width <= std::uint64_t{1} << 32,
               "randint: [{}, {}) is wider than the 32 bits that {} draws", low, high, name(dtype));
+  return {low, width, wide};
+}
+
+// u >= p for u = k / 2^24, in whole numbers.
+std::uint32_t dropout_threshold(double p) {
+  return static_cast<std::uint32_t>(std::ceil(p * 0x1p24));
+}
+
+void cpu_uniform(const KernelArgs& args) {
+  const UniformDraw draw = uniform_draw(args);
+  const DType compute = compute_type(args.out[0].meta->dtype);
   const RandomLoops& random = *loops().random;
-  const auto integers = wide ? random.integers_64 : random.integers_32;
-  fill(args, DType::i64, wide ? 2 : 4,
-       [&](i64 n, void* to, RandomStream s) { integers(n, static_cast<i64*>(to), s, low, width); });
+  if (compute == DType::f64) {
+    fill(args, compute, 2, [&](i64 n, void* to, RandomStream s) {
+      random.uniform_f64(n, static_cast<double*>(to), s, draw.low, draw.width, draw.last);
+    });
+  } else {
+    fill(args, compute, 4, [&](i64 n, void* to, RandomStream s) {
+      random.uniform_f32(n, static_cast<float*>(to), s, static_cast<float>(draw.low),
+                         static_cast<float>(draw.width), static_cast<float>(draw.last));
+    });
+  }
+}
+
+void cpu_normal(const KernelArgs& args) {
+  const NormalDraw draw = normal_draw(args);
+  const DType compute = compute_type(args.out[0].meta->dtype);
+  const RandomLoops& random = *loops().random;
+  if (compute == DType::f64) {
+    fill(args, compute, 2, [&](i64 n, void* to, RandomStream s) {
+      random.normal_f64(n, static_cast<double*>(to), s, draw.mean, draw.deviation);
+    });
+  } else {
+    fill(args, compute, 4, [&](i64 n, void* to, RandomStream s) {
+      random.normal_f32(n, static_cast<float*>(to), s, static_cast<float>(draw.mean),
+                        static_cast<float>(draw.deviation));
+    });
+  }
+}
+
+void cpu_randint(const KernelArgs& args) {
+  const IntegerDraw draw = integer_draw(args);
+  const RandomLoops& random = *loops().random;
+  const auto integers = draw.wide ? random.integers_64 : random.integers_32;
+  fill(args, DType::i64, draw.wide ? 2 : 4, [&](i64 n, void* to, RandomStream s) {
+    integers(n, static_cast<i64*>(to), s, draw.low, draw.width);
+  });
 }
 
 void cpu_dropout(const KernelArgs& args) {
   const Meta& meta = *args.out[0].meta;
   const DType dtype = meta.dtype, compute = compute_type(dtype);
   const double p = args.attrs.s[0].to_double(), scale = args.attrs.s[1].to_double();
-  // u >= p for u = k / 2^24, in whole numbers.
-  const auto threshold = static_cast<unsigned>(std::ceil(p * 0x1p24));
+  const std::uint32_t threshold = dropout_threshold(p);
   const RandomLoops& random = *loops().random;
   const CopyLoops::Cast widen = cast_of(dtype, compute), narrow = cast_of(compute, dtype);
   const int item = item_size(dtype);

@@ -23,4 +23,26 @@ void cpu_randint(const KernelArgs& args);
 // native_dropout: y = x * s[1] where kept, 0 elsewhere, whatever x is there.
 void cpu_dropout(const KernelArgs& args);
 
+// What is drawn, once the call was found to make sense: the same on all devices.
+struct UniformDraw {
+  double low, width;
+  double last;  // the largest value of the dtype that may come out
+};
+UniformDraw uniform_draw(const KernelArgs& args);
+
+struct NormalDraw {
+  double mean, deviation;
+};
+NormalDraw normal_draw(const KernelArgs& args);
+
+struct IntegerDraw {
+  i64 low;
+  std::uint64_t width;
+  bool wide;  // from 64 bits, else from 32
+};
+IntegerDraw integer_draw(const KernelArgs& args);
+
+// The high 24 bits of a word, as a number, from which on an element is kept.
+std::uint32_t dropout_threshold(double p);
+
 }  // namespace ingot

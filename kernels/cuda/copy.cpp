@@ -67,8 +67,9 @@ void fill_on_device(const BufferView& out, Scalar value) {
                        copy_kernels(compute), compute);
 }
 
-DenseCopy::DenseCopy(const BufferView& view, DType dtype) : meta_(*view.meta), view_(view) {
-  if (meta_.dtype == dtype && is_contiguous(meta_)) return;
+DenseCopy::DenseCopy(const BufferView& view, DType dtype, Copy copy)
+    : meta_(*view.meta), view_(view) {
+  if (copy == Copy::if_needed && meta_.dtype == dtype && is_contiguous(meta_)) return;
   meta_.dtype = dtype;
   meta_.strides = contiguous_strides(meta_.sizes);
   owned_.emplace(static_cast<std::size_t>(meta_.numel() * item_size(dtype)));

@@ -25,7 +25,8 @@ void fill_on_device(const BufferView& out, Scalar value);
 // a copy in scratch memory.
 class DenseCopy {
  public:
-  DenseCopy(const BufferView& view, DType dtype);
+  enum class Copy { if_needed, always };
+  DenseCopy(const BufferView& view, DType dtype, Copy copy = Copy::if_needed);
   const void* data() const { return view_.data; }
   const BufferView& view() const { return view_; }
 

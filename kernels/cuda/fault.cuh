@@ -11,7 +11,9 @@ inline namespace INGOT_ISA {
 
 // An index outside of `size` elements. The calling kernel goes on, without reading or writing
 // there.
-inline __device__ __noinline__ void report_fault(const FaultSite& site, Int64 index, Int64 size) {
+// `axis` counts from the site's.
+inline __device__ __noinline__ void report_fault(const FaultSite& site, Int64 index, Int64 size,
+                                                 int axis = 0) {
   FaultRecord* r = site.record;
   if (atomicCAS(&r->state, unsigned(FaultRecord::empty), unsigned(FaultRecord::claimed)) !=
       unsigned(FaultRecord::empty)) {
@@ -19,7 +21,7 @@ inline __device__ __noinline__ void report_fault(const FaultSite& site, Int64 in
   }
   r->index = index;
   r->size = size;
-  r->axis = site.axis;
+  r->axis = site.axis + axis;
   r->op = site.op;
   r->unit = site.unit;
   r->file = site.file;
@@ -30,13 +32,14 @@ inline __device__ __noinline__ void report_fault(const FaultSite& site, Int64 in
 
 // A negative index counts from the end. Whether the index, so understood, is one of `size`; reports
 // it otherwise and makes it 0.
-__device__ __forceinline__ bool wrap_index(const FaultSite& site, Int64& index, Int64 size) {
+__device__ __forceinline__ bool wrap_index(const FaultSite& site, Int64& index, Int64 size,
+                                           int axis = 0) {
   const Int64 wrapped = index < 0 ? index + size : index;
   if (wrapped >= 0 && wrapped < size) {
     index = wrapped;
     return true;
   }
-  report_fault(site, index, size);
+  report_fault(site, index, size, axis);
   index = 0;
   return false;
 }

@@ -2,10 +2,12 @@
 
 #include <ingot/kernels/cuda/data.h>
 #include <ingot/kernels/cuda/elementwise.h>
+#include <ingot/kernels/cuda/indexing.h>
 #include <ingot/kernels/cuda/kernels.h>
 #include <ingot/kernels/cuda/products.h>
 #include <ingot/kernels/cuda/reduce.h>
 #include <ingot/kernels/cuda/rowops.h>
+#include <ingot/kernels/cuda/random.h>
 #include <ingot/kernels/ops/structured/list.h>
 
 namespace ingot {
@@ -47,6 +49,18 @@ struct Table {
     set<LayerNormBackwardParams>(cuda_layer_norm_backward_params);
     set<CrossEntropy>(cuda_cross_entropy);
     set<CrossEntropyBackward>(cuda_cross_entropy_backward);
+    set<IndexSelect>(cuda_index_select);
+    set<IndexAdd>(cuda_index_add);
+    set<Gather>(cuda_gather);
+    set<ScatterAdd>(cuda_scatter_add);
+    set<Embedding>(cuda_embedding);
+    set<EmbeddingBackward>(cuda_embedding_backward);
+    set<Index>(cuda_index);
+    set<IndexPut>(cuda_index_put);
+    set<Rand, UniformFill>(cuda_uniform);
+    set<Randn, NormalFill>(cuda_normal);
+    set<Randint>(cuda_randint);
+    set<Dropout>(cuda_dropout);
   }
 };
 
