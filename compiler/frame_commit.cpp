@@ -9,6 +9,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/observer.h>
+#include <ingot/runtime/transfer.h>
 
 namespace ingot::compiler {
 
@@ -196,11 +197,13 @@ void Frame::run_matched(const Matched& m) {
 
 namespace {
 
-struct HostBytes {
-  explicit HostBytes(std::size_t n) : bytes(n), data(allocate(n, kCPU)) {}
-  HostBytes(HostBytes&& o) noexcept : bytes(o.bytes), data(std::exchange(o.data, nullptr)) {}
-  ~HostBytes() { deallocate(data, bytes, kCPU); }
+struct BytesOn {
+  BytesOn(std::size_t n, Device where) : bytes(n), device(where), data(allocate(n, where)) {}
+  BytesOn(BytesOn&& o) noexcept
+      : bytes(o.bytes), device(o.device), data(std::exchange(o.data, nullptr)) {}
+  ~BytesOn() { deallocate(data, bytes, device); }
   std::size_t bytes;
+  Device device;
   void* data;
 };
 
@@ -216,7 +219,13 @@ i64 first_difference(const void* a, const void* b, std::size_t bytes) {
   return -1;
 }
 
-i64 first_difference(DType t, const void* a, const void* b, std::size_t bytes) {
+i64 first_difference(DType t, Device device, const void* a, const void* b, std::size_t bytes) {
+  if (device.is_cuda()) {
+    const BytesOn x(bytes, kCPU), y(bytes, kCPU);
+    copy_bytes(x.data, kCPU, a, device, bytes);
+    copy_bytes(y.data, kCPU, b, device, bytes);
+    return first_difference(t, kCPU, x.data, y.data, bytes);
+  }
   if (t == DType::f32) return first_difference<float>(a, b, bytes);
   if (t == DType::f64) return first_difference<double>(a, b, bytes);
   return first_difference<unsigned char>(a, b, bytes);
@@ -228,19 +237,22 @@ i64 first_difference(DType t, const void* a, const void* b, std::size_t bytes) {
 // buffer that outlives the segment. The caller then runs the plan for real.
 void Frame::verify_plan(const SegmentPlan& plan) {
   const Segment& segment = plan.plan->segment();
-  auto copy_of = [&](Binding& binding, std::vector<HostBytes>& memory, bool all_temporaries) {
+  auto copy_of = [&](Binding& binding, std::vector<BytesOn>& memory, bool all_temporaries) {
     for (std::size_t b = 0; b < segment.buffers.size(); ++b) {
       const Buffer& buffer = segment.buffers[b];
       Storage& storage = *t_.buffers[static_cast<std::size_t>(plan.buffers[b])].storage;
       bool outlives = buffer.live && buffer.produced;
       if (!outlives && !buffer.written && !(all_temporaries && buffer.produced)) continue;
-      memory.emplace_back(storage.bytes);
+      const Device device = storage.device;
+      memory.emplace_back(storage.bytes, device);
       binding.buffers[b] = memory.back().data;
-      if (!buffer.produced) std::memcpy(memory.back().data, storage.data, storage.bytes);
+      if (!buffer.produced) {
+        copy_bytes(memory.back().data, device, storage.data, device, storage.bytes);
+      }
     }
   };
   Binding eager = t_.binding, fused = t_.binding;
-  std::vector<HostBytes> eager_memory, fused_memory;
+  std::vector<BytesOn> eager_memory, fused_memory;
   copy_of(eager, eager_memory, true);
   copy_of(fused, fused_memory, false);
   try {
@@ -262,7 +274,8 @@ void Frame::verify_plan(const SegmentPlan& plan) {
       }
       if (buffer.produced && !buffer.live) continue;
       std::size_t bytes = t_.buffers[static_cast<std::size_t>(plan.buffers[b])].storage->bytes;
-      i64 at = first_difference(segment.meta(v).dtype, eager.buffers[b], fused.buffers[b], bytes);
+      i64 at = first_difference(segment.meta(v).dtype, segment.meta(v).device, eager.buffers[b],
+                                fused.buffers[b], bytes);
       INGOT_CHECK(at < 0, "verify: {}: compiled {} (at {}) differs from eager at element {} of {}",
                   entry_.options().name, segment.ops[i].op->name, to_string(segment.ops[i].loc), at,
                   describe(segment.meta(v)));

@@ -208,10 +208,10 @@ void Plan::run_steps(const Binding& binding, int* failed_step) const {
 void Plan::use_graphs() {
   // A graph of one kernel saves nothing.
   if (steps_.size() < 2) return;
-  const Device device = segment_.buffers.empty() ? Device(kCPU) : segment_.buffers[0].device;
+  const Device device = segment_.values.empty() ? Device(kCPU) : segment_.meta(0).device;
   if (!device.is_cuda()) return;
-  for (const Buffer& b : segment_.buffers) {
-    if (!(b.device == device)) return;
+  for (const Value& v : segment_.values) {
+    if (!(v.meta.device == device)) return;
   }
   for (const SegmentOp& op : segment_.ops) {
     if (op.op->kind == OpKind::random) return;
@@ -220,7 +220,7 @@ void Plan::use_graphs() {
 }
 
 void Plan::run_graph(const Binding& binding, int* failed_step) const {
-  const cuda::DeviceGuard guard(segment_.buffers[0].device);
+  const cuda::DeviceGuard guard(segment_.meta(0).device);
   // All that steps read from the binding.
   static thread_local std::vector<std::uint64_t> words;
   words.clear();

@@ -1,3 +1,4 @@
+#include <cstring>
 #include <optional>
 
 #include <ingot/kernels/cuda/device.h>
@@ -38,6 +39,22 @@ void copy_on_one_device(const BufferView& to, const BufferView& from, Loc loc) {
 
 }  // namespace
 
+void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
+                std::size_t bytes) {
+  if (bytes == 0) return;
+  if (to_device.is_cpu() && from_device.is_cpu()) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const cuda::DeviceGuard guard(from_device.is_cuda() ? from_device : to_device);
+  cuda::copy(to, from, bytes);
+  if (from_device == to_device || from_device.is_cpu()) return;  // pageable bytes have been read
+  // To the host: the caller reads the bytes. Between devices: the other one's stream does not wait
+  // for this one's.
+  cuda::synchronize_stream();
+  cuda::check_fault(from_device.index());
+}
+
 void transfer(const BufferView& to, const BufferView& from, Loc loc) {
   if (to.meta->numel() == 0) return;
   // The bytes travel row-major in the source's dtype; casts, strides and broadcasts are done on
@@ -56,18 +73,9 @@ void transfer(const BufferView& to, const BufferView& from, Loc loc) {
     arrived.emplace(*from.meta, to.meta->device);
     target = arrived->view();
   }
-  const Device from_device = from.meta->device, to_device = to.meta->device;
-  {
-    const cuda::DeviceGuard guard(from_device.is_cuda() ? from_device : to_device);
-    const i64 bytes = source.meta->numel() * item_size(source.meta->dtype);
-    cuda::copy(target.data, source.data, static_cast<std::size_t>(bytes));
-    // To the host: the caller reads the bytes. Between devices: the other one's stream does not
-    // wait for this one's. From the host: pageable bytes are read when copy() returns.
-    if (from_device.is_cuda()) {
-      cuda::synchronize_stream();
-      cuda::check_fault(from_device.index());
-    }
-  }
+  const i64 bytes = source.meta->numel() * item_size(source.meta->dtype);
+  copy_bytes(target.data, to.meta->device, source.data, from.meta->device,
+             static_cast<std::size_t>(bytes));
   if (!plain) copy_on_one_device(to, target, loc);
 }
 

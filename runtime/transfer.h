@@ -11,4 +11,8 @@ namespace ingot {
 // read (from) or written (to); work on the devices is in the order of their streams.
 void transfer(const BufferView& to, const BufferView& from, Loc loc);
 
+// Plain bytes, on one device or between two. The same promise.
+void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
+                std::size_t bytes);
+
 }  // namespace ingot

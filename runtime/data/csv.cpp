@@ -138,9 +138,10 @@ Dataset csv(const std::string& file, const std::string& target_column, Loc loc) 
     }
     ++rows;
   }
-  Tensor xs = from_vector(x, {rows, static_cast<i64>(header.size()) - 1}, kFloat32, loc);
-  Tensor ys = integers ? from_vector(y_i64, {rows}, kInt64, loc)
-                       : from_vector(y_f32, {rows}, kFloat32, loc);
+  Tensor xs = from_vector(x, {rows, static_cast<i64>(header.size()) - 1},
+                          TensorOptions(kFloat32, kCPU), loc);
+  Tensor ys = integers ? from_vector(y_i64, {rows}, TensorOptions(kInt64, kCPU), loc)
+                       : from_vector(y_f32, {rows}, TensorOptions(kFloat32, kCPU), loc);
   return Dataset(std::move(xs), std::move(ys), loc);
 }
 

@@ -108,7 +108,7 @@ Tensor read_idx(const std::string& path, int dims, Loc loc) {
     detail::fail_at<FileError>("idx", loc, "{} has trailing bytes after the data of shape {}", path,
                                to_string(sizes));
   }
-  return from_vector(values, sizes, kUInt8, loc);
+  return from_vector(values, sizes, TensorOptions(kUInt8, kCPU), loc);
 }
 
 Dataset idx(const std::string& dir, bool train, i64 classes, Loc loc) {
@@ -135,7 +135,7 @@ Dataset idx(const std::string& dir, bool train, i64 classes, Loc loc) {
       std::all_of(pixels, pixels + images.numel(), [](std::uint8_t p) { return p == 0; })) {
     detail::fail_at<FileError>("idx", loc, "{} is damaged: each of its pixels is 0", image_path);
   }
-  return Dataset(images, from_vector(y, {n}, kInt64, loc), loc);
+  return Dataset(images, from_vector(y, {n}, TensorOptions(kInt64, kCPU), loc), loc);
 }
 
 }  // namespace ingot::data
