@@ -209,10 +209,10 @@ bool Frame::bind_slot(const TrieNode& node, int index, const TensorImpl& t) {
 void Frame::leave_replay(const std::string& reason, Loc loc) {
   // If what was matched cannot run, the rest of this call is eager.
   state_ = State::eager;
+  recorded_ = true;
   flush();
   bool limit = !entry_.may_record();
   entry_.count_miss(reason, loc, limit);
-  recorded_ = true;
   if (limit) return;
   state_ = State::record;
   anchor_ = cursor_;
@@ -303,7 +303,7 @@ void Frame::observe(Access access, const Storage* storage, const char* what, Loc
   if (entry_.options().fullgraph) entry_.refuse_cut(what, loc);
   if (state_ == State::replay) {
     if (TrieNode* stop = find_stop(TrieNode::cut, access, buffer)) {
-      commit(*stop);
+      commit_cut(*stop);
       cursor_ = stop;
       segment_buffers_ = static_cast<int>(t_.buffers.size());
       return;
@@ -314,6 +314,19 @@ void Frame::observe(Access access, const Storage* storage, const char* what, Loc
   }
   entry_.count_cut(what, loc);
   add_stop(TrieNode::cut, access, buffer, loc);
+}
+
+// The function may catch what the commit throws and go on: the path that was recorded says nothing
+// about that, so the rest of the call is eager.
+void Frame::commit_cut(const TrieNode& stop) {
+  try {
+    commit(stop);
+  } catch (...) {
+    state_ = State::eager;
+    recorded_ = true;
+    flush();  // what did not get as far as running, if anything
+    throw;
+  }
 }
 
 void Frame::finish() {

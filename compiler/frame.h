@@ -125,6 +125,7 @@ class Frame final : public Interceptor {
   TrieNode* find_stop(TrieNode::Kind kind, Access access, int observed_buffer) const;
 
   void commit(const TrieNode& stop);
+  void commit_cut(const TrieNode& stop);
   void bind(const SegmentPlan& plan);
   void run_plan(const SegmentPlan& plan);
   void verify_plan(const SegmentPlan& plan);
