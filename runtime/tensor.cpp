@@ -73,6 +73,7 @@ Tensor& Tensor::requires_grad_(bool on) {
 }
 
 void Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) {
+  INGOT_CHECK(hook != nullptr, "register_hook: the hook is an empty function");
   INGOT_CHECK(requires_grad(), "register_hook: {} does not require grad", describe(meta()));
   AutogradMeta& a = autograd_meta(get());
   if (a.grad_fn) {
