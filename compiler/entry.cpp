@@ -46,15 +46,17 @@ Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), lo
   if (options_.name.empty()) options_.name = to_string(loc);
   for (const std::string& d : options_.disable) {
     INGOT_CHECK(d == "fusion" || d == "codegen" || d == "disk_cache",
-                "compile: disable has no \"{}\"; it knows \"fusion\", \"codegen\", \"disk_cache\"",
-                d);
+                "compile: disable has no \"{}\"; it knows \"fusion\", \"codegen\", \"disk_cache\"; "
+                "at {}",
+                d, to_string(loc));
   }
   options_.verify |= env().verify;
   if (!env().compile) {  // nothing is recorded, every call is eager
     options_.max_variants = 0;
     options_.at_limit = AtLimit::eager;
   }
-  INGOT_CHECK(options_.max_variants >= 0, "compile: max_variants is {}", options_.max_variants);
+  INGOT_CHECK(options_.max_variants >= 0, "compile: max_variants is {}; at {}",
+              options_.max_variants, to_string(loc));
   figures_.name = options_.name;
 }
 

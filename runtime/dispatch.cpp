@@ -143,11 +143,25 @@ bool enters_history(const Call& call) {
   return false;
 }
 
+void check_given(const Call& call) {
+  for (int i = 0; i < call.n_in; ++i) {
+    if (call.in[i] == nullptr || call.in[i]->defined()) [[likely]]
+      continue;
+    throw Error(
+        complete_message(fmt::format("{}: operand {} is an undefined Tensor (default constructed, "
+                                     "or moved from)",
+                                     call.op.name, i),
+                         call),
+        call.op.name, call.loc);
+  }
+}
+
 // Everything but the replay of a recorded call.
 [[gnu::noinline]] void run_call(const Call& call, Tensor* out, Interceptor* frame) {
+  check_given(call);
   SmallArray<const Meta*, kInlineInputs> metas(call.n_in);
   for (int i = 0; i < call.n_in; ++i) {
-    bool present = call.in[i] != nullptr && call.in[i]->defined();
+    bool present = call.in[i] != nullptr;
     metas[i] = present ? &call.in[i]->meta() : nullptr;
     if (present) check_ready(*call.in[i]->get().storage, call);
   }
@@ -166,7 +180,10 @@ bool enters_history(const Call& call) {
 }
 
 void dispatch_at(const Call& call, Tensor* out) {
-  if (call.writes >= 0) completing(call, [&] { check_write(call); });
+  if (call.writes >= 0) {
+    check_given(call);
+    completing(call, [&] { check_write(call); });
+  }
   Interceptor* frame = t_interceptor;
   if (frame != nullptr) {
     if (frame->transients && touches_transient(call)) [[unlikely]] {

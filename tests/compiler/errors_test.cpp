@@ -1,4 +1,6 @@
 // Exceptions in compiled calls: a throw after every op, data errors that kernels find, poison.
+#include <functional>
+
 #include <ingot/compiler/compile.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/grad_mode.h>
@@ -205,6 +207,19 @@ TEST(Errors, AfterACaughtDataErrorTheRestOfTheCallIsEager) {
     }
   };
   (void)same_as_eager([] { return World(); }, 16);
+}
+
+TEST(Errors, AnUndefinedOperandIsRefusedInAReplay) {
+  auto f = compile(
+      [](const std::function<Tensor()>& w) {
+        return matmul(ones({2, 2}) * 2, w());
+      },
+      interpreted());
+  Tensor none, x = ones({2, 2});
+  for (int call = 0; call < 2; ++call) (void)f([&] { return x; });
+  std::string error = error_of([&] { (void)f([&] { return none; }); });
+  EXPECT_TRUE(contains(error, "matmul: operand 1 is an undefined Tensor")) << error;
+  EXPECT_TRUE(contains(error, "errors_test.cpp:"));
 }
 
 TEST(Errors, OutOfMemoryLeavesTheProcessUsable) {
