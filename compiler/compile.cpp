@@ -19,6 +19,10 @@ std::string graph_of(const Entry& entry) { return entry.text(); }
 std::string source_of(const Entry& entry) { return entry.source(); }
 void reset(Entry& entry) { entry.reset(); }
 
+void refuse_moved_from() {
+  throw Error("compile: this compiled function was moved from; call the one that it was moved to");
+}
+
 Signature& scratch_signature() {
   thread_local Signature signature;
   return signature;

@@ -222,6 +222,15 @@ TEST(Errors, AnUndefinedOperandIsRefusedInAReplay) {
   EXPECT_TRUE(contains(error, "errors_test.cpp:"));
 }
 
+TEST(Errors, AMovedFromFunctionSaysSo) {
+  auto f = compile([](const Tensor& t) { return t + 1; });
+  auto g = std::move(f);
+  EXPECT_TRUE(has_values(g(ones({1})), {2}));
+  EXPECT_TRUE(contains(error_of([&] { (void)f(ones({1})); }), "moved from"));
+  EXPECT_TRUE(contains(error_of([&] { (void)f.ledger(); }), "moved from"));
+  EXPECT_TRUE(contains(error_of([&] { f.reset(); }), "moved from"));
+}
+
 TEST(Errors, OutOfMemoryLeavesTheProcessUsable) {
   auto f = compile(
       [](const Tensor& t, i64 n) {
