@@ -34,6 +34,10 @@ AutogradMeta& autograd_meta(TensorImpl& t);
 // tensor). Host side only; called for eager ops, and matched ones passed it when recorded.
 void check_write(const Call& call);
 
+// Copies what the call is about to overwrite and its gradients read into kept, by input; false when
+// there is nothing.
+bool keep_overwritten(const Call& call, Tensor* kept);
+
 // Adds the call to the history of its results when grad mode and its inputs ask for it; bumps the
 // version of what it wrote.
 void record_history(const Call& call, Tensor* out);

@@ -1,6 +1,7 @@
 #include <limits>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/ops/row.h>
 #include <ingot/kernels/ops/structured/random.h>
 #include <ingot/runtime/autograd.h>
 #include <ingot/runtime/dispatch.h>
@@ -179,11 +180,7 @@ void check_given(const Call& call) {
   if (enters_history(call)) record_history(call, out);
 }
 
-void dispatch_at(const Call& call, Tensor* out) {
-  if (call.writes >= 0) {
-    check_given(call);
-    completing(call, [&] { check_write(call); });
-  }
+void match_or_run(const Call& call, Tensor* out) {
   Interceptor* frame = t_interceptor;
   if (frame != nullptr) {
     if (frame->transients && touches_transient(call)) [[unlikely]] {
@@ -195,6 +192,23 @@ void dispatch_at(const Call& call, Tensor* out) {
     }
   }
   run_call(call, out, frame);
+}
+
+void dispatch_at(const Call& call, Tensor* out) {
+  if (call.writes < 0) {
+    match_or_run(call, out);
+    return;
+  }
+  check_given(call);
+  completing(call, [&] { check_write(call); });
+  Tensor kept[kMaxRowInputs];
+  if (!keep_overwritten(call, kept)) {
+    match_or_run(call, out);
+    return;
+  }
+  Call keeping = call;
+  keeping.overwritten = kept;
+  match_or_run(keeping, out);
 }
 
 }  // namespace

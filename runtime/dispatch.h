@@ -21,6 +21,8 @@ struct Call {
   Loc loc;
   Device device = kCPU;  // where a creation op makes its result
   int writes = -1;       // the input that the op overwrites; out[0] is then that tensor
+  // By input, what the write overwrites and a gradient reads: copies made before. Null: nothing.
+  const Tensor* overwritten = nullptr;
 };
 
 // What a call may do to bytes outside of ops, and in which order a device sees them.

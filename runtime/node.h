@@ -63,6 +63,9 @@ struct StructuredRule {
 // vjp is null for ops without a gradient.
 const StructuredRule& structured_rule(const OpInfo& op);
 
+// What the rules of the wanted gradients read.
+SaveMask saved_by(const OpInfo& op, int n_in, const bool* wanted);
+
 // Where a gradient of x goes, when its history is up to date.
 inline Edge edge_of(TensorImpl& x) {
   if (!x.requires_grad) return {};
