@@ -1,11 +1,12 @@
 // INGOT_CHECK_AT: a check outside of dispatch() that knows the caller's line.
-// Owns: the form "op: sentence; at file:line" for code that is no op (modules, optimisers, files).
-// Internal, since it pulls in fmt. Must not know: tensors.
+// Owns: the form "op: sentence; at file:line" for code that is no op (modules, optimisers, files)
+// and for what ops check before dispatch. Internal, since it pulls in fmt. Must not know: tensors.
 #pragma once
 
 #include <string>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/meta.h>
 
 namespace ingot::detail {
 
@@ -19,6 +20,26 @@ template <class E, class... A>
 }
 
 }  // namespace ingot::detail
+
+namespace ingot {
+
+// Runs f and adds the line to an Error of checks of arguments made before dispatch.
+template <class F>
+auto with_line(Loc loc, F f) {
+  try {
+    return f();
+  } catch (const IndexError& e) {
+    throw IndexError(std::string(e.what()) + "; at " + to_string(loc), std::string(e.op()), loc);
+  } catch (const Error& e) {
+    throw Error(std::string(e.what()) + "; at " + to_string(loc), std::string(e.op()), loc);
+  }
+}
+
+inline int axis_at(i64 axis, int dim, const char* op, Loc loc) {
+  return with_line(loc, [&] { return wrap_axis(axis, dim, op); });
+}
+
+}  // namespace ingot
 
 // INGOT_CHECK_AT("SGD", loc, lr >= 0, "lr must not be negative, got {}", lr)
 #define INGOT_CHECK_AT(op, loc, condition, ...)                       \

@@ -2,6 +2,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/ops/structured/indexing.h>
 #include <ingot/runtime/arguments.h>
+#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -167,9 +168,7 @@ Tensor Tensor::index(const std::vector<Index>& entries, Loc loc) const {
   return r.axes.empty() ? r.x : ingot::index(r.x, r.axes, r.indices.data(), loc);
 }
 
-const Tensor Tensor::operator[](const Tensor& mask_or_index) const {
-  return index({Index(mask_or_index)});
-}
+const Tensor Tensor::operator[](TensorAt at) const { return index({Index(at.tensor)}, at.loc); }
 
 Tensor& Tensor::index_put_(const std::vector<Index>& entries, const Arg& values, bool accumulate,
                            Loc loc) {

@@ -3,6 +3,7 @@
 #include <ingot/kernels/ops/structured/composites.h>
 #include <ingot/kernels/ops/structured/reductions.h>
 #include <ingot/runtime/arguments.h>
+#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {

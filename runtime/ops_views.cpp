@@ -4,6 +4,7 @@
 #include <ingot/kernels/core/sizes.h>
 #include <ingot/kernels/ops/structured/views.h>
 #include <ingot/runtime/arguments.h>
+#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -189,31 +190,33 @@ Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides, i64 o
   return view_op<structured::AsStrided>(x, attrs, loc);
 }
 
-Tensor Tensor::operator[](i64 i) const { return ingot::select(*this, 0, i); }
+Tensor Tensor::operator[](At i) const { return ingot::select(*this, 0, i.index, i.loc); }
 
 Tensor Tensor::operator[](Views views) const {
+  const Loc loc = views.size() == 0 ? Loc::here() : views.begin()->loc;
   int consumed = 0, ellipses = 0;
   for (const ViewIndex& v : views) {
     consumed += v.kind == ViewIndex::Kind::index || v.kind == ViewIndex::Kind::slice ? 1 : 0;
     ellipses += v.kind == ViewIndex::Kind::ellipsis ? 1 : 0;
   }
-  INGOT_CHECK_AS(IndexError, consumed <= dim() && ellipses <= 1, "index: {} indices{} for {}",
-                 consumed, ellipses > 1 ? " and more than one Ellipsis" : "", describe(meta()));
+  INGOT_CHECK_AS(
+      IndexError, consumed <= dim() && ellipses <= 1, "index: {} indices{} for {}; at {}", consumed,
+      ellipses > 1 ? " and more than one Ellipsis" : "", describe(meta()), to_string(loc));
   Tensor out = *this;
   int axis = 0;
   for (const ViewIndex& v : views) {
     switch (v.kind) {
       case ViewIndex::Kind::index:
-        out = ingot::select(out, axis, v.index);
+        out = ingot::select(out, axis, v.index, v.loc);
         break;
       case ViewIndex::Kind::slice:
         if (v.slice.start || v.slice.stop || v.slice.step != 1) {
-          out = ingot::slice(out, axis, v.slice.start, v.slice.stop, v.slice.step);
+          out = ingot::slice(out, axis, v.slice.start, v.slice.stop, v.slice.step, v.loc);
         }
         ++axis;
         break;
       case ViewIndex::Kind::new_axis:
-        out = ingot::unsqueeze(out, axis++);
+        out = ingot::unsqueeze(out, axis++, v.loc);
         break;
       case ViewIndex::Kind::ellipsis:
         axis += dim() - consumed;
