@@ -6,7 +6,6 @@
 #include <string>
 
 #include <ingot/kernels/core/check.h>
-#include <ingot/kernels/core/meta.h>
 
 namespace ingot::detail {
 
@@ -20,26 +19,6 @@ template <class E, class... A>
 }
 
 }  // namespace ingot::detail
-
-namespace ingot {
-
-// Runs f and adds the line to an Error of checks of arguments made before dispatch.
-template <class F>
-auto with_line(Loc loc, F f) {
-  try {
-    return f();
-  } catch (const IndexError& e) {
-    throw IndexError(std::string(e.what()) + "; at " + to_string(loc), std::string(e.op()), loc);
-  } catch (const Error& e) {
-    throw Error(std::string(e.what()) + "; at " + to_string(loc), std::string(e.op()), loc);
-  }
-}
-
-inline int axis_at(i64 axis, int dim, const char* op, Loc loc) {
-  return with_line(loc, [&] { return wrap_axis(axis, dim, op); });
-}
-
-}  // namespace ingot
 
 // INGOT_CHECK_AT("SGD", loc, lr >= 0, "lr must not be negative, got {}", lr)
 #define INGOT_CHECK_AT(op, loc, condition, ...)                       \

@@ -1,14 +1,10 @@
 // Creation, copies, casts and joining.
 #include <cmath>
-#include <limits>
-#include <numeric>
 
 #include <ingot/kernels/core/check.h>
-#include <ingot/kernels/ops/philox.h>
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/kernels/ops/structured/random.h>
 #include <ingot/runtime/arguments.h>
-#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -165,16 +161,11 @@ Tensor randint(i64 low, i64 high, Dims sizes, TensorOptions options, Loc loc) {
 
 Tensor randperm(i64 n, TensorOptions options, Loc loc) {
   INGOT_CHECK(n >= 0, "randperm: {} is negative; at {}", n, to_string(loc));
-  // Shuffled on the host, from numbers that are drawn like any others.
-  constexpr i64 kLow = std::numeric_limits<i64>::min(), kHigh = std::numeric_limits<i64>::max();
-  const std::vector<i64> draws =
-      randint(kLow, kHigh, n, TensorOptions(kInt64, kCPU), loc).to_vector<i64>(loc);
-  std::vector<i64> order(draws.size());
-  std::iota(order.begin(), order.end(), i64{0});
-  for (std::size_t i = order.size(); i-- > 1;) {
-    std::swap(order[i], order[philox::below(static_cast<std::uint64_t>(draws[i]), i + 1)]);
-  }
-  return from_vector(order, n, options, loc);
+  // The order of random keys; equal ones (hardly ever) keep theirs.
+  Tensor keys = rand({n}, TensorOptions(kDouble, options.device()), loc);
+  Tensor out = topk(keys, n, 0, false, loc).indices;
+  if (options.has_dtype()) out = out.to(options.dtype(), loc);
+  return options.requires_grad_set() ? out.requires_grad_(true, loc) : out;
 }
 
 Tensor& Tensor::uniform_(double low, double high, Loc loc) {

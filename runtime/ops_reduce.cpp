@@ -3,7 +3,6 @@
 #include <ingot/kernels/ops/structured/composites.h>
 #include <ingot/kernels/ops/structured/reductions.h>
 #include <ingot/runtime/arguments.h>
-#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -84,6 +83,16 @@ ValuesIndices max(const Tensor& x, int axis, bool keepdim, Loc loc) {
 }
 ValuesIndices min(const Tensor& x, int axis, bool keepdim, Loc loc) {
   return with_index<structured::MinDim>(x, axis, keepdim, loc);
+}
+ValuesIndices topk(const Tensor& x, i64 k, int axis, bool largest, Loc loc) {
+  Attrs attrs;
+  attrs.a = axis_at(axis, x.dim(), "topk", loc);
+  attrs.b = k;
+  attrs.c = largest ? 1 : 0;
+  const Tensor* in[] = {&x};
+  Tensor out[2];
+  dispatch({structured_op<structured::Topk>, in, 1, attrs, loc}, out);
+  return {out[0], out[1]};
 }
 Tensor argmax(const Tensor& x, Loc loc) { return reduce<structured::Argmax>(x, {}, false, loc); }
 Tensor argmax(const Tensor& x, int axis, bool keepdim, Loc loc) {

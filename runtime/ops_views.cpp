@@ -4,7 +4,6 @@
 #include <ingot/kernels/core/sizes.h>
 #include <ingot/kernels/ops/structured/views.h>
 #include <ingot/runtime/arguments.h>
-#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {

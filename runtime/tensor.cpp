@@ -226,6 +226,9 @@ ValuesIndices Tensor::max(int axis, bool keepdim, Loc loc) const {
 ValuesIndices Tensor::min(int axis, bool keepdim, Loc loc) const {
   return ingot::min(*this, axis, keepdim, loc);
 }
+ValuesIndices Tensor::topk(i64 k, int axis, bool largest, Loc loc) const {
+  return ingot::topk(*this, k, axis, largest, loc);
+}
 Tensor Tensor::argmax(int axis, bool keepdim, Loc loc) const {
   return ingot::argmax(*this, axis, keepdim, loc);
 }

@@ -302,6 +302,7 @@ class [[nodiscard]] Tensor {
   Tensor min(Loc loc = Loc::here()) const;
   struct ValuesIndices max(int axis, bool keepdim = false, Loc loc = Loc::here()) const;
   struct ValuesIndices min(int axis, bool keepdim = false, Loc loc = Loc::here()) const;
+  struct ValuesIndices topk(i64 k, int axis = -1, bool largest = true, Loc loc = Loc::here()) const;
   Tensor argmax(Loc loc = Loc::here()) const;
   Tensor argmax(int axis, bool keepdim = false, Loc loc = Loc::here()) const;
   Tensor argmin(Loc loc = Loc::here()) const;
