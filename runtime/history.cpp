@@ -100,9 +100,11 @@ void check_write(const Call& call) {
 
 namespace {
 
-// wanted[i]: operand i gets a gradient. True when any does.
-bool find_wanted(const Call& call, bool* wanted) {
+// wanted[i]: operand i gets a gradient. True when any does. *refused: one that requires a gradient
+// has no rule.
+bool find_wanted(const Call& call, bool* wanted, bool* refused) {
   const OpInfo& op = call.op;
+  const bool all = op.kind != OpKind::elementwise, none = !differentiable(op);
   bool any = false;
   for (int i = 0; i < call.n_in; ++i) {
     wanted[i] = false;
@@ -110,8 +112,9 @@ bool find_wanted(const Call& call, bool* wanted) {
     refresh_view(*call.in[i]);
     const TensorImpl& x = call.in[i]->get();
     if (!x.requires_grad || !is_floating_point(x.meta.dtype)) continue;
-    wanted[i] = op.kind != OpKind::elementwise || op.gradients[i].op != nullptr;
+    wanted[i] = !none && (all || op.gradients[i].op != nullptr);
     any |= wanted[i];
+    *refused |= !wanted[i];
   }
   return any;
 }
@@ -122,8 +125,8 @@ bool keep_overwritten(const Call& call, Tensor* kept) {
   // Structured ops that write read only indices for their gradients, which they cannot overwrite.
   const OpInfo& op = call.op;
   if (!grad_enabled() || op.kind != OpKind::elementwise || !differentiable(op)) return false;
-  bool wanted[kMaxRowInputs];
-  if (!find_wanted(call, wanted)) return false;
+  bool wanted[kMaxRowInputs], refused = false;
+  if (!find_wanted(call, wanted, &refused) || refused) return false;
   const SaveMask mask = saved_by(op, call.n_in, wanted);
   const Storage* target = call.in[call.writes]->get().storage.get();
   NoGradGuard no_grad;
@@ -150,7 +153,8 @@ void record_history(const Call& call, Tensor* out) {
     v.base = x->base ? x->base : x;
     v.view_version = v.storage->version;
   }
-  if (!grad_enabled() || !differentiable(op)) return;
+  if (!grad_enabled() || op == structured_op<structured::Detach>) return;
+  if (!is_floating_point(out[0].dtype())) return;
   constexpr int kInline = 8;
   bool inline_wanted[kInline];
   std::unique_ptr<bool[]> heap;
@@ -159,8 +163,9 @@ void record_history(const Call& call, Tensor* out) {
     heap = std::make_unique<bool[]>(static_cast<std::size_t>(call.n_in));
     wanted = heap.get();
   }
-  if (!find_wanted(call, wanted) || !is_floating_point(out[0].dtype())) return;
-  Ref<Node> node = make_op_node(call, out, wanted);
+  bool refused = false;
+  if (!find_wanted(call, wanted, &refused) && !refused) return;
+  Ref<Node> node = refused ? make_refusing_node(call) : make_op_node(call, out, wanted);
   if (call.writes >= 0 && out[0].get().base) {
     record_write_through_view(call, out[0].get(), std::move(node));
     return;

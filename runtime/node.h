@@ -76,6 +76,10 @@ inline Edge edge_of(TensorImpl& x) {
 // The history of one dispatched op; saves what the rules of the wanted gradients read.
 Ref<Node> make_op_node(const Call& call, const Tensor* out, const bool* wanted);
 
+// The history of an op whose operands require gradients for which it has no rule: backward() throws
+// when it gets there.
+Ref<Node> make_refusing_node(const Call& call);
+
 // A write through a view, seen from the tensor that the view belongs to (`base`, with history
 // `before`): the window's gradient goes through `inner`, the rest passes.
 Ref<Node> make_window_node(Ref<Node> inner, Edge before, const TensorImpl& base,

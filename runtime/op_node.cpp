@@ -164,6 +164,28 @@ class OpNode final : public Node {
   SmallArray<SavedTensor, kMaxOutputs> saved_out_;
 };
 
+class RefusingNode final : public Node {
+ public:
+  explicit RefusingNode(const Call& call) : Node(call.op, kNoAttrs, call.loc, call.n_in) {
+    for (int i = 0; i < call.n_in; ++i) {
+      if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
+      edges[i] = edge_of(call.in[i]->get());
+      if (edges[i].node) depth = std::max(depth, edges[i].node->depth);
+    }
+    ++depth;
+  }
+
+  void apply(const Tensor*, Tensor*, bool) override {
+    throw Error(
+        fmt::format("backward: {} has no gradient{}; detach() its operands where none is "
+                    "wanted; at {}",
+                    op.name,
+                    op.user != nullptr ? " (its row lacks a grad function for an operand)" : "",
+                    to_string(loc)),
+        op.name, loc);
+  }
+};
+
 class WindowNode final : public Node {
  public:
   WindowNode(Ref<Node> inner, Edge before, const TensorImpl& base, const TensorImpl& window, Loc at)
@@ -217,6 +239,8 @@ SaveMask saved_by(const OpInfo& op, int n_in, const bool* wanted) {
 Ref<Node> make_op_node(const Call& call, const Tensor* out, const bool* wanted) {
   return Ref<Node>::adopt(new OpNode(call, out, wanted));
 }
+
+Ref<Node> make_refusing_node(const Call& call) { return Ref<Node>::adopt(new RefusingNode(call)); }
 
 Ref<Node> make_window_node(Ref<Node> inner, Edge before, const TensorImpl& base,
                            const TensorImpl& window, Loc loc) {

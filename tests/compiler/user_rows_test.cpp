@@ -240,6 +240,44 @@ TEST(UserRows, TrainingInsideCompile) {
   (void)same_as_eager(make, 3, {});
 }
 
+INGOT_ROW(HalfGrad, {
+  static constexpr const char* name = "half_grad";
+  template <class S>
+  static S value(S a, S b) {
+    return a * b;
+  }
+  template <class S>
+  static S grad_a(S, S b, S, S dy) {
+    return dy * b;
+  }
+});
+
+// Eager and compiled: the row, its line and the missing function; nothing else is differentiated.
+TEST(UserRows, BackwardThroughARowWithoutGradientIsRefused) {
+  Tensor w = noise({4}, 1).requires_grad_();
+  int line = 0;
+  const auto f = [&](const Tensor& x) {
+    line = __LINE__ + 1;
+    Tensor y = op<NoGrad>(x * w);
+    y.sum().backward();
+    return y;
+  };
+  const auto compiled = compile(f, interpreted());
+  const std::string error = error_of([&] { (void)f(ones({4})); });
+  EXPECT_TRUE(contains(error, "backward: no_grad_row has no gradient"));
+  EXPECT_TRUE(contains(error, "its row lacks a grad function"));
+  EXPECT_TRUE(contains(error, "user_rows_test.cpp:" + std::to_string(line)));
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_EQ(error_of([&] { (void)compiled(ones({4})); }), error);
+  }
+  EXPECT_FALSE(w.grad().defined());
+  Tensor a = noise({4}, 2).requires_grad_(), b = noise({4}, 3);
+  op<HalfGrad>(a, b).sum().backward();
+  EXPECT_TRUE(same_bits(a.grad(), b));
+  EXPECT_TRUE(contains(error_of([&] { op<HalfGrad>(b, a).sum().backward(); }), "half_grad"));
+  EXPECT_FALSE(op<NoGrad>(b).requires_grad());
+}
+
 TEST(UserRows, Names) {
   const Tensor x = ones({2});
   (void)op<Squareplus>(x);
@@ -327,6 +365,9 @@ TEST(Gradcheck, SaysWhenThereIsNothingToCheck) {
   const Tensor x = noise({4}, 1, kDouble);
   EXPECT_TRUE(
       contains(error_of([&] { (void)gradcheck([](const Tensor& a) { return op<NoGrad>(a); }, x); }),
+               "backward: no_grad_row has no gradient"));
+  EXPECT_TRUE(
+      contains(error_of([&] { (void)gradcheck([](const Tensor& a) { return a.detach(); }, x); }),
                "the result has no history"));
   EXPECT_TRUE(contains(
       error_of([&] { (void)gradcheck([](const Tensor& a) { return a; }, iota({3}, kInt64)); }),

@@ -178,5 +178,23 @@ TEST(Autograd, AHookMustKeepShapeAndDtype) {
   }
 }
 
+// A result that cannot be differentiated says so, instead of passing for a constant.
+TEST(Autograd, BackwardNamesTheOpWithoutAGradient) {
+  Tensor x = tensor({1, 2, 3}, kDouble).requires_grad_();
+  Tensor p = prod(x);
+  const int line = __LINE__ - 1;
+  EXPECT_TRUE(p.requires_grad());
+  const std::string error = error_of([&] { (p + x.sum()).backward(); });
+  EXPECT_TRUE(contains(error, "backward: prod has no gradient")) << error;
+  EXPECT_TRUE(contains(error, "detach()"));
+  EXPECT_TRUE(contains(error, "; at autograd_test.cpp:" + std::to_string(line)));
+  // Where no gradient is wanted it is as before.
+  x.mutable_grad() = Tensor();
+  (prod(x.detach()) * x).sum().backward();
+  EXPECT_TRUE(has_values(x.grad(), {6, 6, 6}));
+  NoGradGuard no_grad;
+  EXPECT_FALSE(prod(x).requires_grad());
+}
+
 }  // namespace
 }  // namespace ingot
