@@ -3,6 +3,7 @@
 #include <ingot/compiler/compile.h>
 #include <ingot/compiler/entry.h>
 #include <ingot/compiler/frame.h>
+#include <ingot/compiler/registry.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/runtime/observer.h>
 
@@ -11,11 +12,15 @@ namespace ingot::compiler {
 static_assert(sizeof(Frame) <= 192 && alignof(Frame) <= 8);
 
 std::shared_ptr<Entry> make_entry(CompileOptions options, Loc loc) {
-  return std::make_shared<Entry>(std::move(options), loc);
+  auto entry = std::make_shared<Entry>(std::move(options), loc);
+  enlist(entry);
+  return entry;
 }
 
 Ledger ledger_of(const Entry& entry) { return entry.ledger(); }
 std::string graph_of(const Entry& entry) { return entry.text(); }
+std::string dot_of(const Entry& entry) { return entry.dot(); }
+MemoryUse memory_of(const Entry& entry) { return entry.memory(); }
 std::string source_of(const Entry& entry) { return entry.source(); }
 void reset(Entry& entry) { entry.reset(); }
 
@@ -32,6 +37,10 @@ CallScope::CallScope(Entry& entry) : entry_(entry), outermost_(t_interceptor == 
 
 void CallScope::start(const Signature& signature) {
   bool timed = entry_.count_call();
+  if (stance() == Stance::force_eager) [[unlikely]] {
+    entry_.count_no_hit();
+    return;
+  }
   if (timed) started_ = clock_ns();
   try {
     frame_ = new (frame_memory_) Frame(entry_, entry_.trie_for(signature, &own_trie_), timed);

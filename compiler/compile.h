@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <ingot/compiler/ledger.h>
 #include <ingot/compiler/options.h>
@@ -29,7 +30,9 @@ void time_pair(Entry& entry, const std::function<void()>& eager,
                const std::function<void()>& compiled);
 Ledger ledger_of(const Entry& entry);
 std::string graph_of(const Entry& entry);
+std::string dot_of(const Entry& entry);
 std::string source_of(const Entry& entry);
+MemoryUse memory_of(const Entry& entry);
 void reset(Entry& entry);
 Signature& scratch_signature();
 [[noreturn]] void refuse_moved_from();
@@ -95,8 +98,11 @@ class Compiled {
   }
   void reset() const { compiler::reset(held()); }
   Ledger ledger() const { return compiler::ledger_of(held()); }
+  // The recorded paths: as text, one op a line; for Graphviz, each kernel a cluster.
   std::string graph() const { return compiler::graph_of(held()); }
+  std::string dot() const { return compiler::dot_of(held()); }
   std::string source() const { return compiler::source_of(held()); }
+  MemoryUse memory() const { return compiler::memory_of(held()); }
 
   compiler::Entry& entry() const { return held(); }
   F& function() const {
@@ -138,5 +144,8 @@ Ledger compare(F&& fn, const A&... args) {
     return compare(compile(fn, {.name = "compare"}), args...);
   }
 }
+
+// The ledgers of all compiled functions that exist, in the order of compile().
+std::vector<Ledger> ledgers();
 
 }  // namespace ingot

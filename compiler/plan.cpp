@@ -151,6 +151,7 @@ void Plan::plan_arena() {
       offset = std::max(offset, end);
     }
     arena_.push_back({b, offset});
+    unplanned_bytes_ += bytes;
     arena_bytes_ = std::max(arena_bytes_, offset + bytes);
   }
 }

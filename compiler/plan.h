@@ -42,6 +42,9 @@ class Plan {
   i64 arena_bytes() const { return arena_bytes_; }
   int launches() const { return static_cast<int>(steps_.size()); }
   i64 bytes_saved() const { return bytes_saved_; }
+  // Temporaries in memory if each had a block of its own, and those that no step puts in memory.
+  i64 unplanned_bytes() const { return unplanned_bytes_; }
+  i64 inside_kernels_bytes() const { return bytes_saved_ / 2; }
 
  private:
   void plan_arena();
@@ -50,6 +53,7 @@ class Plan {
   std::vector<ArenaSlot> arena_;
   i64 arena_bytes_ = 0;
   i64 bytes_saved_ = 0;
+  i64 unplanned_bytes_ = 0;
 };
 
 // One step an op, dead ops left out: what runs when nothing fuses.
