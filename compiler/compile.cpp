@@ -5,6 +5,7 @@
 #include <ingot/compiler/frame.h>
 #include <ingot/compiler/registry.h>
 #include <ingot/kernels/core/check.h>
+#include <ingot/runtime/anomaly.h>
 #include <ingot/runtime/observer.h>
 
 namespace ingot::compiler {
@@ -39,6 +40,11 @@ void CallScope::start(const Signature& signature) {
   bool timed = entry_.count_call();
   if (stance() == Stance::force_eager) [[unlikely]] {
     entry_.count_no_hit();
+    return;
+  }
+  if (t_anomaly != Anomaly::off) [[unlikely]] {
+    entry_.count_no_hit();
+    entry_.note_eager("an AnomalyGuard lives", entry_.loc());
     return;
   }
   if (timed) started_ = clock_ns();

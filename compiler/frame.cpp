@@ -355,6 +355,16 @@ void Frame::abort() noexcept {
   }
 }
 
+void Frame::leave(const char* why, Loc loc) {
+  if (state_ == State::eager) return;
+  const bool replays = state_ == State::replay;
+  state_ = State::eager;
+  recorded_ = true;
+  private_.clear();
+  if (replays) flush();
+  entry_.note_eager(why, loc);
+}
+
 void Frame::add_stop(TrieNode::Kind kind, Access access, int observed_buffer, Loc loc) {
   auto node = std::make_unique<TrieNode>();
   node->kind = kind;

@@ -47,6 +47,9 @@ Edge gradient_edge(const Tensor& t);
 
 void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph, Loc loc);
 
+// Whether this thread is inside of backward().
+bool in_backward();
+
 // How many nodes the history behind t holds (for tests and the ledger).
 int history_size(const Tensor& t);
 

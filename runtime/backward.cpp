@@ -31,6 +31,11 @@ struct Tables {
   bool busy = false;
 };
 
+Tables& kept_tables() {
+  thread_local Tables tables;
+  return tables;
+}
+
 class Run {
  public:
   Run(Tables& tables, bool keep, Loc loc) : t_(tables), keep_(keep), loc_(loc) {
@@ -185,7 +190,7 @@ void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph,
   NoGradGuard no_grad;
   Edge edge = gradient_edge(root);
   Tensor seed = gradient.defined() ? gradient : ones_like(root, {}, loc);
-  thread_local Tables kept;
+  Tables& kept = kept_tables();
   if (!kept.busy) {
     Run(kept, retain_graph, loc).start(edge, seed);
   } else {  // from a hook
@@ -193,6 +198,8 @@ void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph,
     Run(own, retain_graph, loc).start(edge, seed);
   }
 }
+
+bool in_backward() { return kept_tables().busy; }
 
 int history_size(const Tensor& t) {
   Edge edge = gradient_edge(t);

@@ -3,6 +3,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/ops/row.h>
 #include <ingot/kernels/ops/structured/random.h>
+#include <ingot/runtime/anomaly.h>
 #include <ingot/runtime/autograd.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/generator.h>
@@ -178,6 +179,8 @@ void check_given(const Call& call) {
   }
   if (frame != nullptr) frame->executed(call, out, ticket);
   if (enters_history(call)) record_history(call, out);
+  if (t_anomaly != Anomaly::off) [[unlikely]]
+    check_anomaly(call, out);
 }
 
 void match_or_run(const Call& call, Tensor* out) {

@@ -45,6 +45,9 @@ class Interceptor {
   // Before bytes are accessed: what is pending and matters has run when it returns.
   virtual void observe(Access access, const Storage* storage, const char* what, Loc loc) = 0;
 
+  // What is pending runs now, and the rest of the call op by op: nothing is matched or recorded.
+  virtual void leave(const char* why, Loc loc) = 0;
+
   // The function borrowed memory of its own: the bytes may be gone or overwritten before pending
   // ops run, so ops on such tensors run at once and are not recorded.
   bool transients = false;
