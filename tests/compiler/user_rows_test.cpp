@@ -4,6 +4,7 @@
 
 #include <ingot/compiler/codegen/codegen.h>
 #include <ingot/ingot.h>
+#include <ingot/runtime/env.h>
 
 #include "support/eager_and_compiled.h"
 #include "user_rows_unit.h"
@@ -222,6 +223,41 @@ TEST(UserRows, TextThatDoesNotStandAloneRunsInItsUnit) {
   auto compiled = compile(f);
   for (int call = 0; call < 3; ++call) EXPECT_TRUE(same_bits(eager, compiled(x)));
   EXPECT_TRUE(contains(compiled.ledger().table(), "outside runs as its unit was compiled"));
+}
+
+// Registered as a test of its own with INGOT_CXX=none: no process is started, the unit's loop runs
+// in eager ops and in groups, and says so.
+TEST(UserRows, WithoutACompilerTheUnitsLoopRuns) {
+  if (env().cxx != "none") GTEST_SKIP() << "needs INGOT_CXX=none";
+  for (DType t : {kFloat, kDouble}) {
+    const Tensor a = noise({130, 7}, 1, t), b = noise({7}, 2, t);
+    const auto f = [](const Tensor& x, const Tensor& y) {
+      Tensor leaf = x.detach().requires_grad_();
+      Tensor z = op<Blend>(op<Hypot>(leaf * 2 + 1, y), op<Squareplus>(leaf - y), 0.3) * 0.7;
+      z.sum().backward();
+      return stack({z.detach(), leaf.grad()});
+    };
+    // The same formulas from built-in ops.
+    const auto built_in = [](const Tensor& x, const Tensor& y) {
+      const auto bend = [](const Tensor& v) { return (v + sqrt(v * v + 4)) * 0.5; };
+      Tensor leaf = x.detach().requires_grad_();
+      const Tensor p = leaf * 2 + 1, h = sqrt(p * p + y * y), s = bend(leaf - y);
+      Tensor z = (h + (s - h) * 0.3) * 0.7;
+      z.sum().backward();
+      return stack({z.detach(), leaf.grad()});
+    };
+    const Tensor eager = f(a, b);
+    EXPECT_TRUE(allclose(eager, built_in(a, b), t == kFloat ? 1e-5 : 1e-13, 1e-6));
+    EXPECT_TRUE(same_bits(f(a.t().contiguous().t(), b), eager));
+    const auto compiled = compile(f);
+    for (int call = 0; call < 3; ++call) EXPECT_TRUE(same_bits(eager, compiled(a, b)));
+    const Ledger ledger = compiled.ledger();
+    EXPECT_EQ(ledger.hits, 2);
+    EXPECT_EQ(ledger.compiles, 0);
+    EXPECT_LT(ledger.launches_compiled, ledger.launches_eager);  // groups, tile by tile
+    EXPECT_EQ(compiled.source(), "");
+    (void)in_both_modes(f, a, b);
+  }
 }
 
 TEST(UserRows, TrainingInsideCompile) {
