@@ -6,6 +6,7 @@
 #include <ingot/compiler/user_op.h>
 #include <ingot/profiler/profiler.h>
 #include <ingot/runtime/allocator.h>
+#include <ingot/runtime/anomaly.h>
 #include <ingot/runtime/config.h>
 #include <ingot/runtime/data/data.h>
 #include <ingot/runtime/generator.h>

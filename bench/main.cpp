@@ -18,6 +18,7 @@ const std::vector<Benchmark>& benchmarks() {
       {{"eager_add_64"}, eager_add},
       {{"eager_linear_64", "compiled_linear_64"}, linear},
       {{"chain8_4m"}, chain},
+      {{"user_row_4m"}, user_row},
       {{"mlp_step"}, mlp_step},
       {{"first_call_chain8", "disk_call_chain8"}, first_call},
       {{"guard_replay", "guard_replay_grad"}, guard_replay},

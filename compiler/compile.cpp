@@ -3,7 +3,9 @@
 #include <ingot/compiler/compile.h>
 #include <ingot/compiler/entry.h>
 #include <ingot/compiler/frame.h>
+#include <ingot/compiler/registry.h>
 #include <ingot/kernels/core/check.h>
+#include <ingot/runtime/anomaly.h>
 #include <ingot/runtime/observer.h>
 
 namespace ingot::compiler {
@@ -11,13 +13,21 @@ namespace ingot::compiler {
 static_assert(sizeof(Frame) <= 192 && alignof(Frame) <= 8);
 
 std::shared_ptr<Entry> make_entry(CompileOptions options, Loc loc) {
-  return std::make_shared<Entry>(std::move(options), loc);
+  auto entry = std::make_shared<Entry>(std::move(options), loc);
+  enlist(entry);
+  return entry;
 }
 
 Ledger ledger_of(const Entry& entry) { return entry.ledger(); }
 std::string graph_of(const Entry& entry) { return entry.text(); }
+std::string dot_of(const Entry& entry) { return entry.dot(); }
+MemoryUse memory_of(const Entry& entry) { return entry.memory(); }
 std::string source_of(const Entry& entry) { return entry.source(); }
 void reset(Entry& entry) { entry.reset(); }
+
+void refuse_moved_from() {
+  throw Error("compile: this compiled function was moved from; call the one that it was moved to");
+}
 
 Signature& scratch_signature() {
   thread_local Signature signature;
@@ -28,6 +38,15 @@ CallScope::CallScope(Entry& entry) : entry_(entry), outermost_(t_interceptor == 
 
 void CallScope::start(const Signature& signature) {
   bool timed = entry_.count_call();
+  if (stance() == Stance::force_eager) [[unlikely]] {
+    entry_.count_no_hit();
+    return;
+  }
+  if (t_anomaly != Anomaly::off) [[unlikely]] {
+    entry_.count_no_hit();
+    entry_.note_eager("an AnomalyGuard lives", entry_.loc());
+    return;
+  }
   if (timed) started_ = clock_ns();
   try {
     frame_ = new (frame_memory_) Frame(entry_, entry_.trie_for(signature, &own_trie_), timed);

@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <ingot/compiler/ledger.h>
 #include <ingot/compiler/options.h>
@@ -29,9 +30,12 @@ void time_pair(Entry& entry, const std::function<void()>& eager,
                const std::function<void()>& compiled);
 Ledger ledger_of(const Entry& entry);
 std::string graph_of(const Entry& entry);
+std::string dot_of(const Entry& entry);
 std::string source_of(const Entry& entry);
+MemoryUse memory_of(const Entry& entry);
 void reset(Entry& entry);
 Signature& scratch_signature();
+[[noreturn]] void refuse_moved_from();
 
 // One call of a compiled function. Inside another compiled call it does nothing: that one's frame
 // sees the ops.
@@ -57,7 +61,8 @@ class CallScope {
 
 }  // namespace compiler
 
-// A compiled function. Copies share what was recorded; calls may come from several threads.
+// A compiled function. Copies share what was recorded; calls may come from several threads. One
+// that was moved from throws Error. It must live until its calls have returned.
 template <class F>
 class Compiled {
  public:
@@ -69,7 +74,7 @@ class Compiled {
   template <class... A>
   auto operator()(A&&... args) const -> std::invoke_result_t<F&, A...> {
     using Result = std::invoke_result_t<F&, A...>;
-    compiler::CallScope scope(*entry_);
+    compiler::CallScope scope(held());
     if (scope.outermost()) {
       compiler::Signature& signature = compiler::scratch_signature();
       signature.clear();
@@ -91,15 +96,27 @@ class Compiled {
   void prepare(const A&... args) const {
     (void)(*this)(args...);
   }
-  void reset() const { compiler::reset(*entry_); }
-  Ledger ledger() const { return compiler::ledger_of(*entry_); }
-  std::string graph() const { return compiler::graph_of(*entry_); }
-  std::string source() const { return compiler::source_of(*entry_); }
+  void reset() const { compiler::reset(held()); }
+  Ledger ledger() const { return compiler::ledger_of(held()); }
+  // The recorded paths: as text, one op a line; for Graphviz, each kernel a cluster.
+  std::string graph() const { return compiler::graph_of(held()); }
+  std::string dot() const { return compiler::dot_of(held()); }
+  std::string source() const { return compiler::source_of(held()); }
+  MemoryUse memory() const { return compiler::memory_of(held()); }
 
-  const std::shared_ptr<compiler::Entry>& entry() const { return entry_; }
-  F& function() const { return *fn_; }
+  compiler::Entry& entry() const { return held(); }
+  F& function() const {
+    (void)held();
+    return *fn_;
+  }
 
  private:
+  compiler::Entry& held() const {
+    if (entry_ == nullptr) [[unlikely]]
+      compiler::refuse_moved_from();
+    return *entry_;
+  }
+
   std::shared_ptr<F> fn_;
   std::shared_ptr<compiler::Entry> entry_;
 };
@@ -121,12 +138,14 @@ template <class F, class... A>
 Ledger compare(F&& fn, const A&... args) {
   if constexpr (requires { fn.entry(); }) {
     compiler::time_pair(
-        *fn.entry(), [&] { (void)std::invoke(fn.function(), args...); },
-        [&] { (void)fn(args...); });
+        fn.entry(), [&] { (void)std::invoke(fn.function(), args...); }, [&] { (void)fn(args...); });
     return fn.ledger();
   } else {
     return compare(compile(fn, {.name = "compare"}), args...);
   }
 }
+
+// The ledgers of all compiled functions that exist, in the order of compile().
+std::vector<Ledger> ledgers();
 
 }  // namespace ingot

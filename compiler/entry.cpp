@@ -2,6 +2,7 @@
 #include <limits>
 
 #include <ingot/compiler/build_plan.h>
+#include <ingot/compiler/dot.h>
 #include <ingot/compiler/entry.h>
 #include <ingot/compiler/frame.h>
 #include <ingot/kernels/core/check.h>
@@ -46,15 +47,17 @@ Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), lo
   if (options_.name.empty()) options_.name = to_string(loc);
   for (const std::string& d : options_.disable) {
     INGOT_CHECK(d == "fusion" || d == "codegen" || d == "disk_cache",
-                "compile: disable has no \"{}\"; it knows \"fusion\", \"codegen\", \"disk_cache\"",
-                d);
+                "compile: disable has no \"{}\"; it knows \"fusion\", \"codegen\", \"disk_cache\"; "
+                "at {}",
+                d, to_string(loc));
   }
   options_.verify |= env().verify;
   if (!env().compile) {  // nothing is recorded, every call is eager
     options_.max_variants = 0;
     options_.at_limit = AtLimit::eager;
   }
-  INGOT_CHECK(options_.max_variants >= 0, "compile: max_variants is {}", options_.max_variants);
+  INGOT_CHECK(options_.max_variants >= 0, "compile: max_variants is {}; at {}",
+              options_.max_variants, to_string(loc));
   figures_.name = options_.name;
 }
 
@@ -85,11 +88,14 @@ Trie& Entry::trie_for(const Signature& signature, std::unique_ptr<Trie>* own) {
   const Table* table = table_.load(std::memory_order_relaxed);
   if (Trie* trie = find(table)) return *trie;
   auto trie = std::make_unique<Trie>();
+  std::string miss =
+      table == nullptr ? "nothing is recorded" : nearest_difference(*table, signature);
   if (!may_record()) {  // an endless row of signatures is not kept
+    trie->miss = std::move(miss);
     *own = std::move(trie);
     return **own;
   }
-  if (table != nullptr) count_event(figures_.misses, nearest_difference(*table, signature), loc_);
+  if (table != nullptr) count_event(figures_.misses, miss, loc_);
   auto next = std::make_unique<Table>(table == nullptr ? Table{} : *table);
   next->emplace_back(signature, trie.get());
   tries_.push_back(std::move(trie));
@@ -99,7 +105,8 @@ Trie& Entry::trie_for(const Signature& signature, std::unique_ptr<Trie>* own) {
 }
 
 bool Entry::may_record() const {
-  return variants_.load(std::memory_order_relaxed) < options_.max_variants;
+  return variants_.load(std::memory_order_relaxed) < options_.max_variants &&
+         stance() == Stance::standard;
 }
 
 void Entry::publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain) {
@@ -113,6 +120,10 @@ void Entry::publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain) 
     figures_.launches_compiled += plan.launches();
     figures_.bytes_saved += plan.bytes_saved();
     figures_.arena_bytes = std::max(figures_.arena_bytes, plan.arena_bytes());
+    memory_.arena = std::max(memory_.arena, plan.arena_bytes());
+    memory_.unplanned = std::max(memory_.unplanned, plan.unplanned_bytes());
+    memory_.inside_kernels = std::max(memory_.inside_kernels, plan.inside_kernels_bytes());
+    dots_.push_back(to_dot(plan, static_cast<int>(dots_.size())));
     texts_.push_back(to_text(plan.segment()));
   }
   Trie::publish(at, std::move(chain));
@@ -157,10 +168,18 @@ void Entry::add_times(double replay_ns, double total_us) {
   compiled_us_.add(total_us);
 }
 
+void Entry::note_eager(const std::string& reason, Loc where) {
+  std::lock_guard lock(mutex_);
+  count_event(figures_.misses, reason, where);
+}
+
 void Entry::count_miss(const std::string& reason, Loc where, bool at_limit) {
-  {
-    std::lock_guard lock(mutex_);
-    count_event(figures_.misses, reason, where);
+  note_eager(reason, where);
+  if (at_limit && stance() == Stance::fail_on_miss) {
+    throw Error(fmt::format("{}: the call matches no recorded path, which the stance fail_on_miss "
+                            "refuses ({}); at {}",
+                            options_.name, reason, to_string(where)),
+                "compile", where);
   }
   if (at_limit && options_.at_limit == AtLimit::error) {
     throw Error(fmt::format("{}: the call matches none of the {} recorded paths that max_variants "
@@ -195,7 +214,9 @@ void Entry::reset() {
   figures_ = {};
   figures_.name = options_.name;
   replay_ns_ = compiled_us_ = eager_us_ = {};
+  memory_ = {};
   texts_.clear();
+  dots_.clear();
   sources_.clear();
 }
 
@@ -228,6 +249,18 @@ std::string Entry::text() const {
   std::string all;
   for (const std::string& t : texts_) all += t + "\n";
   return all;
+}
+
+std::string Entry::dot() const {
+  std::lock_guard lock(mutex_);
+  std::string all;
+  for (const std::string& d : dots_) all += d;
+  return dot_graph(options_.name, all);
+}
+
+MemoryUse Entry::memory() const {
+  std::lock_guard lock(mutex_);
+  return memory_;
 }
 
 std::string Entry::source() const {

@@ -36,9 +36,10 @@ class Entry {
   Loc loc() const { return loc_; }
 
   // The trie of this signature, made when it is new. It lives as long as the entry, or when it is
-  // for this call only, in *own.
+  // for this call only, in *own: nothing will be recorded in it, and it says why it is none of the
+  // known ones.
   Trie& trie_for(const Signature& signature, std::unique_ptr<Trie>* own);
-  // False when max_variants paths are known.
+  // False when max_variants paths are known, or the stance forbids it.
   bool may_record() const;
 
   void publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain);
@@ -49,7 +50,9 @@ class Entry {
   bool count_call();
   void count_no_hit();  // the call was not replayed to its end
   void add_times(double replay_ns, double total_us);
-  // Throws when the limit was reached and the policy is to refuse.
+  // What keeps a call from being replayed although it may be known.
+  void note_eager(const std::string& reason, Loc where);
+  // at_limit: it will not be recorded. Throws then when policy or stance are to refuse.
   void count_miss(const std::string& reason, Loc where, bool at_limit);
   void count_cut(const std::string& what, Loc where);
   [[noreturn]] void refuse_cut(const std::string& what, Loc where) const;
@@ -58,7 +61,9 @@ class Entry {
   void reset();
   Ledger ledger() const;
   std::string text() const;  // the segments of all paths
+  std::string dot() const;
   std::string source() const;
+  MemoryUse memory() const;
 
  private:
   CompileOptions options_;
@@ -74,7 +79,8 @@ class Entry {
   std::atomic<i64> variants_{0}, calls_{0}, not_hits_{0};
   Ledger figures_;  // the counters and events; spreads are in the samples
   Samples replay_ns_, compiled_us_, eager_us_;
-  std::vector<std::string> texts_, sources_;
+  MemoryUse memory_;
+  std::vector<std::string> texts_, dots_, sources_;
 };
 
 }  // namespace ingot::compiler

@@ -68,7 +68,9 @@ Frame::Frame(Entry& entry, Trie& trie, bool timed)
     state_ = entry_.may_record() ? State::record : State::eager;
     if (state_ == State::eager) {
       entry_.count_miss(
-          env().compile ? "arguments of a new signature" : "INGOT_COMPILE=0: the call was eager",
+          !env().compile      ? "INGOT_COMPILE=0: the call was eager"
+          : trie.miss.empty() ? "no path of these arguments was recorded to its end"
+                              : trie.miss,
           entry_.loc(), true);
     }
     recorded_ = true;
@@ -209,10 +211,10 @@ bool Frame::bind_slot(const TrieNode& node, int index, const TensorImpl& t) {
 void Frame::leave_replay(const std::string& reason, Loc loc) {
   // If what was matched cannot run, the rest of this call is eager.
   state_ = State::eager;
+  recorded_ = true;
   flush();
   bool limit = !entry_.may_record();
   entry_.count_miss(reason, loc, limit);
-  recorded_ = true;
   if (limit) return;
   state_ = State::record;
   anchor_ = cursor_;
@@ -303,7 +305,7 @@ void Frame::observe(Access access, const Storage* storage, const char* what, Loc
   if (entry_.options().fullgraph) entry_.refuse_cut(what, loc);
   if (state_ == State::replay) {
     if (TrieNode* stop = find_stop(TrieNode::cut, access, buffer)) {
-      commit(*stop);
+      commit_cut(*stop);
       cursor_ = stop;
       segment_buffers_ = static_cast<int>(t_.buffers.size());
       return;
@@ -314,6 +316,19 @@ void Frame::observe(Access access, const Storage* storage, const char* what, Loc
   }
   entry_.count_cut(what, loc);
   add_stop(TrieNode::cut, access, buffer, loc);
+}
+
+// The function may catch what the commit throws and go on: the path that was recorded says nothing
+// about that, so the rest of the call is eager.
+void Frame::commit_cut(const TrieNode& stop) {
+  try {
+    commit(stop);
+  } catch (...) {
+    state_ = State::eager;
+    recorded_ = true;
+    flush();  // what did not get as far as running, if anything
+    throw;
+  }
 }
 
 void Frame::finish() {
@@ -338,6 +353,16 @@ void Frame::abort() noexcept {
   } catch (...) {
     // What could not run is poisoned; the exception on its way out stays the one that counts.
   }
+}
+
+void Frame::leave(const char* why, Loc loc) {
+  if (state_ == State::eager) return;
+  const bool replays = state_ == State::replay;
+  state_ = State::eager;
+  recorded_ = true;
+  private_.clear();
+  if (replays) flush();
+  entry_.note_eager(why, loc);
 }
 
 void Frame::add_stop(TrieNode::Kind kind, Access access, int observed_buffer, Loc loc) {

@@ -34,6 +34,7 @@ class Frame final : public Interceptor {
   Match match(const Call& call, Tensor* out) override;
   void executed(const Call& call, const Tensor* out, Ticket ticket) override;
   void observe(Access access, const Storage* storage, const char* what, Loc loc) override;
+  void leave(const char* why, Loc loc) override;
 
   // The function has returned and its result is held by the caller only.
   void finish();
@@ -125,6 +126,7 @@ class Frame final : public Interceptor {
   TrieNode* find_stop(TrieNode::Kind kind, Access access, int observed_buffer) const;
 
   void commit(const TrieNode& stop);
+  void commit_cut(const TrieNode& stop);
   void bind(const SegmentPlan& plan);
   void run_plan(const SegmentPlan& plan);
   void verify_plan(const SegmentPlan& plan);

@@ -19,6 +19,14 @@ struct Spread {
   int n = 0;
 };
 
+// What a compiled function's temporaries take, in bytes; of the recorded stretch that needs most.
+// Results are not counted: the caller owns them.
+struct MemoryUse {
+  i64 arena = 0;           // planned: one block, shared by temporaries that are not alive together
+  i64 unplanned = 0;       // the same temporaries, each in a block of its own
+  i64 inside_kernels = 0;  // those that fusion keeps out of memory
+};
+
 struct Ledger {
   struct Phase {
     std::string name;

@@ -1,4 +1,4 @@
-// CompileOptions: what compile() can be told.
+// CompileOptions: what compile() can be told; Stance: what all compiled functions can be told.
 // Owns: names and defaults. Must not know: what the options do.
 #pragma once
 
@@ -18,5 +18,16 @@ struct CompileOptions {
   bool fullgraph = false;  // reading a value inside the function is an Error
   bool verify = false;     // each commit also runs op by op, and the bytes are compared
 };
+
+// What all compiled functions of the process do, for debugging and tests; it may change between
+// calls, never what a call gives.
+enum class Stance {
+  standard,
+  force_eager,    // calls run as if they were not compiled: nothing is matched or recorded
+  eager_on_miss,  // known paths are replayed, the rest of any other call is eager and not recorded
+  fail_on_miss,   // known paths are replayed, any other call is an Error
+};
+void set_stance(Stance stance);
+Stance stance();
 
 }  // namespace ingot

@@ -178,6 +178,7 @@ void Plan::plan_arena() {
     slots_.push_back({b, arena, offset});
     i64& size = arenas_[static_cast<std::size_t>(arena)].bytes;
     size = std::max(size, offset + bytes);
+    unplanned_bytes_ += bytes;
   }
 }
 

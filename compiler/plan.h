@@ -54,6 +54,9 @@ class Plan {
   i64 arena_bytes() const;  // on all devices
   int launches() const { return static_cast<int>(steps_.size()); }
   i64 bytes_saved() const { return bytes_saved_; }
+  // Temporaries in memory if each had a block of its own, and those that no step puts in memory.
+  i64 unplanned_bytes() const { return unplanned_bytes_; }
+  i64 inside_kernels_bytes() const { return bytes_saved_ / 2; }
 
  private:
   void plan_arena();
@@ -66,6 +69,7 @@ class Plan {
   std::vector<Arena> arenas_;
   std::unique_ptr<GraphCache> graphs_;  // null: none are made
   i64 bytes_saved_ = 0;
+  i64 unplanned_bytes_ = 0;
 };
 
 // One step an op, dead ops left out: what runs when nothing fuses.

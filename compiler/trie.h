@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <ingot/compiler/plan.h>
@@ -81,6 +82,8 @@ class Trie {
   ~Trie();
   Trie(const Trie&) = delete;
   TrieNode* root() { return root_; }
+  // Of a trie for one call: how the call's arguments differ from the known ones.
+  std::string miss;
 
   // Makes a chain of nodes (each the parent of the next) visible below `at`. The caller holds the
   // entry's mutex; readers need none.

@@ -1,11 +1,13 @@
 // One epoch of Fashion-MNIST with the whole step compiled and profiled, then a tour of creating
 // and indexing tensors.
-//   train_mlp [folder with the four IDX files] [trace.json.gz]
+//   train_mlp [--data DIR] [--steps N] [--trace FILE]
 #include <cstdio>
 #include <exception>
 #include <iostream>
 
 #include <ingot/ingot.h>
+
+#include "support/flags.h"
 
 using namespace ingot;
 
@@ -18,11 +20,16 @@ struct Net : nn::Module {
   Tensor operator()(const Tensor& x) { return fc3(relu(fc2(relu(fc1(x.flatten(1)))))); }
 };
 
-void train(const char* folder, const char* trace) {
+struct Settings {
+  std::string data = "/usr/share/datasets/fashion-mnist", trace;
+  int steps = 0;  // 0: all of the epoch
+};
+
+void train(const Settings& settings) {
   manual_seed(1);
   Net net;
   optim::AdamW optimizer(net.parameters(), {.lr = 1e-3});
-  data::DataLoader batches(data::idx(folder, true),
+  data::DataLoader batches(data::idx(settings.data, true),
                            {.batch_size = 128, .shuffle = true, .seed = 1});
   auto step = compile(
       [&](const Tensor& x, const Tensor& y) {
@@ -41,12 +48,14 @@ void train(const char* folder, const char* trace) {
     total += step(x, y).item<float>();
     ++steps;
     session.step();
+    if (steps == settings.steps) break;
   }
   session.stop();
   std::cout << session.key_averages().table({.sort_by = "self_cpu_time_total", .row_limit = 12})
             << session.verdict() << step.ledger();
-  if (trace != nullptr) session.export_chrome_trace(trace);
-  std::printf("mean loss of the epoch: %.4f\n", total / static_cast<double>(steps));
+  if (!settings.trace.empty()) session.export_chrome_trace(settings.trace);
+  std::printf("mean loss of %lld steps: %.4f\n", static_cast<long long>(steps),
+              total / static_cast<double>(steps));
 }
 
 void tour() {
@@ -68,8 +77,14 @@ void tour() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  Settings settings;
+  examples::Flags flags("train_mlp", "A compiled and profiled epoch of Fashion-MNIST, and a tour.");
+  flags.add("--data", "DIR", "folder with the four IDX files", &settings.data);
+  flags.add("--steps", "N", "steps of training, 0: an epoch", &settings.steps);
+  flags.add("--trace", "FILE", "writes a Chrome trace", &settings.trace);
+  if (const std::optional<int> code = flags.parse(argc, argv)) return *code;
   try {
-    train(argc > 1 ? argv[1] : "/usr/share/datasets/fashion-mnist", argc > 2 ? argv[2] : nullptr);
+    train(settings);
     tour();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "train_mlp: %s\n", e.what());

@@ -1,8 +1,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -20,9 +22,20 @@ constexpr std::size_t kBuffer = 256 << 10;
 
 OutFile::OutFile(std::string who, std::string path) : who_(std::move(who)), path_(std::move(path)) {
   static std::atomic<unsigned> counter{0};
-  // Two writers of one file, threads or processes, never share the temporary one.
-  temporary_ = fmt::format("{}.{}.{}.tmp", path_, ::getpid(), counter.fetch_add(1));
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  target_ = path_;
+  if (char* real = ::realpath(path_.c_str(), nullptr); real != nullptr) {  // a link stays one
+    target_ = real;
+    std::free(real);
+  }
+  struct stat what {};
+  if (::stat(target_.c_str(), &what) == 0 && !S_ISREG(what.st_mode) && !S_ISDIR(what.st_mode)) {
+    // A device or pipe is written to; a file in its place would be the end of it.
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    // Two writers of one file, threads or processes, never share the temporary one.
+    temporary_ = fmt::format("{}.{}.{}.tmp", target_, ::getpid(), counter.fetch_add(1));
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  }
   if (descriptor_ < 0) {
     temporary_.clear();
     fail(std::strerror(errno));
@@ -75,7 +88,8 @@ void OutFile::commit() {
                     : ::close(descriptor_) == 0;
   descriptor_ = -1;
   if (!closed) fail(errno != 0 ? std::strerror(errno) : "gzip failed");
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(std::strerror(errno));
+  if (temporary_.empty()) return;
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(std::strerror(errno));
   temporary_.clear();
 }
 

@@ -1,4 +1,5 @@
-// A file that appears whole or not at all: written beside its place as *.tmp, then renamed.
+// A file that appears whole or not at all: written beside its place as *.tmp, then renamed. What is
+// no file (/dev/stdout, a pipe) is written to directly.
 // Owns: OutFile; gzip where the name ends in ".gz". Every failure is a FileError that names the
 // file and the system's reason. Must not know: what is written.
 #pragma once
@@ -23,7 +24,7 @@ class OutFile {
   void flush();
   [[noreturn]] void fail(const std::string& reason);
 
-  std::string who_, path_, temporary_, buffer_;
+  std::string who_, path_, target_, temporary_, buffer_;
   int descriptor_ = -1;
   void* gzip_ = nullptr;  // gzFile
 };

@@ -61,6 +61,7 @@ struct Session::Impl {
   std::thread::id owner;
   int owner_tid = 0;
   std::int64_t step = 0;
+  bool in_callback = false;
   Action action = Action::none;
   StepMark mark;                // of the present step
   std::vector<StepMark> marks;  // of this window
@@ -143,16 +144,19 @@ void Session::step() {
   INGOT_CHECK(s.running, "profiler: step() needs a running session; this one is stopped");
   INGOT_CHECK(s.owner == std::this_thread::get_id(),
               "profiler: step() belongs to the thread that started the session");
+  INGOT_CHECK(!s.in_callback, "profiler: step() may not be called by on_trace_ready");
   s.end_step();
   const Action before = s.action;
   std::exception_ptr error;
   if (before == Action::record_and_save) {
     s.finish_window();
+    s.in_callback = true;
     try {
       if (s.options.on_trace_ready) s.options.on_trace_ready(*this);
     } catch (...) {
       error = std::current_exception();
     }
+    s.in_callback = false;
   }
   ++s.step;
   s.enter(before, s.action_of(s.step));
@@ -163,6 +167,7 @@ void Session::step() {
 void Session::stop() {
   Impl& s = *impl_;
   if (!s.running) return;
+  INGOT_CHECK(!s.in_callback, "profiler: stop() may not be called by on_trace_ready");
   s.running = false;
   const bool recorded = records(std::exchange(s.action, Action::none));
   {

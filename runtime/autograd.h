@@ -34,6 +34,10 @@ AutogradMeta& autograd_meta(TensorImpl& t);
 // tensor). Host side only; called for eager ops, and matched ones passed it when recorded.
 void check_write(const Call& call);
 
+// Copies what the call is about to overwrite and its gradients read into kept, by input; false when
+// there is nothing.
+bool keep_overwritten(const Call& call, Tensor* kept);
+
 // Adds the call to the history of its results when grad mode and its inputs ask for it; bumps the
 // version of what it wrote.
 void record_history(const Call& call, Tensor* out);
@@ -42,6 +46,9 @@ void record_history(const Call& call, Tensor* out);
 Edge gradient_edge(const Tensor& t);
 
 void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph, Loc loc);
+
+// Whether this thread is inside of backward().
+bool in_backward();
 
 // How many nodes the history behind t holds (for tests and the ledger).
 int history_size(const Tensor& t);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/runtime/arguments.h>
 #include <ingot/runtime/internal_ops.h>
 #include <ingot/runtime/node.h>
 #include <ingot/runtime/ops.h>
@@ -29,6 +30,11 @@ struct Tables {
   std::vector<Tensor> grads;
   bool busy = false;
 };
+
+Tables& kept_tables() {
+  thread_local Tables tables;
+  return tables;
+}
 
 class Run {
  public:
@@ -97,13 +103,21 @@ class Run {
     }
   }
 
+  void replace(Tensor& dy, const Tensor& by) const {
+    if (!by.defined()) return;
+    INGOT_CHECK(by.sizes() == dy.sizes() && by.dtype() == dy.dtype(),
+                "backward: a hook was given {} and returned {}; at {}", describe(dy.meta()),
+                describe(by.meta()), to_string(loc_));
+    dy = by;
+  }
+
   // False when nothing flowed into the node.
   bool run_hooks(Visit& v) {
     static_assert(kMaxOutputs == 3);
     for (auto& [output, hook] : v.node->hooks) {
       Tensor& dy = v.dy[index(output)];
       if (!dy.defined()) continue;
-      if (Tensor replaced = hook(dy); replaced.defined()) dy = replaced;
+      replace(dy, hook(dy));
     }
     return v.dy[0].defined() || v.dy[1].defined() || v.dy[2].defined();
   }
@@ -124,7 +138,7 @@ class Run {
   void accumulate(TensorImpl& leaf, Tensor dy) {
     AutogradMeta& meta = autograd_meta(leaf);
     for (auto& hook : meta.hooks) {
-      if (Tensor replaced = hook(dy); replaced.defined()) dy = replaced;
+      replace(dy, hook(dy));
     }
     if (meta.grad.defined()) {
       meta.grad.add_(Arg(dy, loc_));
@@ -132,7 +146,8 @@ class Run {
     }
     // A gradient that someone else can still see must not become .grad, which is written in place.
     const TensorImpl& g = dy.get();
-    bool own = g.use_count() == 1 && !g.base && meta.hooks.empty() && dy.is_contiguous();
+    bool own = g.use_count() == 1 && g.storage->use_count() == 1 && !g.base && meta.hooks.empty() &&
+               dy.is_contiguous();
     meta.grad = own                                       ? std::move(dy)
                 : dy.contiguous(loc_).impl() == dy.impl() ? dy.clone(loc_)
                                                           : dy.contiguous(loc_);
@@ -157,6 +172,7 @@ void Node::destroy(Node* node) noexcept {
 }
 
 void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph, Loc loc) {
+  (void)given(root, "backward", loc);
   INGOT_CHECK(root.requires_grad(),
               "backward: the tensor {} has no history and does not require "
               "grad; at {}",
@@ -174,7 +190,7 @@ void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph,
   NoGradGuard no_grad;
   Edge edge = gradient_edge(root);
   Tensor seed = gradient.defined() ? gradient : ones_like(root, {}, loc);
-  thread_local Tables kept;
+  Tables& kept = kept_tables();
   if (!kept.busy) {
     Run(kept, retain_graph, loc).start(edge, seed);
   } else {  // from a hook
@@ -182,6 +198,8 @@ void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph,
     Run(own, retain_graph, loc).start(edge, seed);
   }
 }
+
+bool in_backward() { return kept_tables().busy; }
 
 int history_size(const Tensor& t) {
   Edge edge = gradient_edge(t);

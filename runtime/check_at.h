@@ -1,6 +1,6 @@
 // INGOT_CHECK_AT: a check outside of dispatch() that knows the caller's line.
-// Owns: the form "op: sentence; at file:line" for code that is no op (modules, optimisers, files).
-// Internal, since it pulls in fmt. Must not know: tensors.
+// Owns: the form "op: sentence; at file:line" for code that is no op (modules, optimisers, files)
+// and for what ops check before dispatch. Internal, since it pulls in fmt. Must not know: tensors.
 #pragma once
 
 #include <string>

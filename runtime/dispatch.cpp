@@ -1,8 +1,10 @@
 #include <limits>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/ops/row.h>
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/kernels/ops/structured/random.h>
+#include <ingot/runtime/anomaly.h>
 #include <ingot/runtime/autograd.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/generator.h>
@@ -160,11 +162,25 @@ void check_devices(const Call& call) {
   }
 }
 
+void check_given(const Call& call) {
+  for (int i = 0; i < call.n_in; ++i) {
+    if (call.in[i] == nullptr || call.in[i]->defined()) [[likely]]
+      continue;
+    throw Error(
+        complete_message(fmt::format("{}: operand {} is an undefined Tensor (default constructed, "
+                                     "or moved from)",
+                                     call.op.name, i),
+                         call),
+        call.op.name, call.loc);
+  }
+}
+
 // Everything but the replay of a recorded call.
 [[gnu::noinline]] void run_call(const Call& call, Tensor* out, Interceptor* frame) {
+  check_given(call);
   SmallArray<const Meta*, kInlineInputs> metas(call.n_in);
   for (int i = 0; i < call.n_in; ++i) {
-    bool present = call.in[i] != nullptr && call.in[i]->defined();
+    bool present = call.in[i] != nullptr;
     metas[i] = present ? &call.in[i]->meta() : nullptr;
     if (present) check_ready(*call.in[i]->get().storage, call);
   }
@@ -181,10 +197,11 @@ void check_devices(const Call& call) {
   }
   if (frame != nullptr) frame->executed(call, out, ticket);
   if (enters_history(call)) record_history(call, out);
+  if (t_anomaly != Anomaly::off) [[unlikely]]
+    check_anomaly(call, out);
 }
 
-void dispatch_at(const Call& call, Tensor* out) {
-  if (call.writes >= 0) completing(call, [&] { check_write(call); });
+void match_or_run(const Call& call, Tensor* out) {
   Interceptor* frame = t_interceptor;
   if (frame != nullptr) {
     if (frame->transients && touches_transient(call)) [[unlikely]] {
@@ -196,6 +213,23 @@ void dispatch_at(const Call& call, Tensor* out) {
     }
   }
   run_call(call, out, frame);
+}
+
+void dispatch_at(const Call& call, Tensor* out) {
+  if (call.writes < 0) {
+    match_or_run(call, out);
+    return;
+  }
+  check_given(call);
+  completing(call, [&] { check_write(call); });
+  Tensor kept[kMaxRowInputs];
+  if (!keep_overwritten(call, kept)) {
+    match_or_run(call, out);
+    return;
+  }
+  Call keeping = call;
+  keeping.overwritten = kept;
+  match_or_run(keeping, out);
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ struct Call {
   Loc loc;
   Device device = kCPU;  // where a creation op makes its result
   int writes = -1;       // the input that the op overwrites; out[0] is then that tensor
+  // By input, what the write overwrites and a gradient reads: copies made before. Null: nothing.
+  const Tensor* overwritten = nullptr;
 };
 
 // What a call may do to bytes outside of ops, and in which order a device sees them.
@@ -42,6 +44,9 @@ class Interceptor {
   virtual void executed(const Call& call, const Tensor* out, Ticket ticket) = 0;
   // Before bytes are accessed: what is pending and matters has run when it returns.
   virtual void observe(Access access, const Storage* storage, const char* what, Loc loc) = 0;
+
+  // What is pending runs now, and the rest of the call op by op: nothing is matched or recorded.
+  virtual void leave(const char* why, Loc loc) = 0;
 
   // The function borrowed memory of its own: the bytes may be gone or overwritten before pending
   // ops run, so ops on such tensors run at once and are not recorded.

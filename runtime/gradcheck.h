@@ -34,7 +34,7 @@ GradcheckResult run_gradcheck(const GradcheckFunction& fn, const std::vector<Ten
 // those that require a gradient are checked, all floating ones when none does. fn must give the
 // same result each time and be smooth around the inputs. It runs a few dozen times; leaves that it
 // reads beside its arguments receive gradients as by backward(). Error: when nothing is to be
-// checked, or fn's result has no history (an op without a gradient).
+// checked, or fn's result has no history.
 template <class F>
 GradcheckResult gradcheck(const F& fn, const Tensor& x, GradcheckOptions options = {},
                           Loc loc = Loc::here()) {

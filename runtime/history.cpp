@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/ops/row.h>
 #include <ingot/kernels/ops/structured/views.h>
 #include <ingot/runtime/free_list.h>
+#include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/internal_ops.h>
 #include <ingot/runtime/node.h>
 
@@ -96,6 +98,51 @@ void check_write(const Call& call) {
               call.op.name);
 }
 
+namespace {
+
+// wanted[i]: operand i gets a gradient. True when any does. *refused: one that requires a gradient
+// has no rule.
+bool find_wanted(const Call& call, bool* wanted, bool* refused) {
+  const OpInfo& op = call.op;
+  const bool all = op.kind != OpKind::elementwise, none = !differentiable(op);
+  bool any = false;
+  for (int i = 0; i < call.n_in; ++i) {
+    wanted[i] = false;
+    if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
+    refresh_view(*call.in[i]);
+    const TensorImpl& x = call.in[i]->get();
+    if (!x.requires_grad || !is_floating_point(x.meta.dtype)) continue;
+    wanted[i] = !none && (all || op.gradients[i].op != nullptr);
+    any |= wanted[i];
+    *refused |= !wanted[i];
+  }
+  return any;
+}
+
+}  // namespace
+
+bool keep_overwritten(const Call& call, Tensor* kept) {
+  // Structured ops that write read only indices for their gradients, which they cannot overwrite.
+  const OpInfo& op = call.op;
+  if (!grad_enabled() || op.kind != OpKind::elementwise || !differentiable(op)) return false;
+  bool wanted[kMaxRowInputs], refused = false;
+  if (!find_wanted(call, wanted, &refused) || refused) return false;
+  const SaveMask mask = saved_by(op, call.n_in, wanted);
+  const Storage* target = call.in[call.writes]->get().storage.get();
+  NoGradGuard no_grad;
+  bool any = false;
+  for (int i = 0; i < call.n_in; ++i) {
+    if ((mask >> i & 1) == 0 || call.in[i] == nullptr) continue;
+    if (call.in[i]->get().storage.get() != target) continue;
+    for (int k = 0; k < i && !kept[i].defined(); ++k) {
+      if (kept[k].defined() && call.in[k]->impl() == call.in[i]->impl()) kept[i] = kept[k];
+    }
+    if (!kept[i].defined()) kept[i] = clone(*call.in[i], call.loc);
+    any = true;
+  }
+  return any;
+}
+
 void record_history(const Call& call, Tensor* out) {
   const OpInfo& op = call.op;
   if (call.writes >= 0) ++out[0].get().storage->version;
@@ -106,7 +153,8 @@ void record_history(const Call& call, Tensor* out) {
     v.base = x->base ? x->base : x;
     v.view_version = v.storage->version;
   }
-  if (!grad_enabled() || !differentiable(op)) return;
+  if (!grad_enabled() || op == structured_op<structured::Detach>) return;
+  if (!is_floating_point(out[0].dtype())) return;
   constexpr int kInline = 8;
   bool inline_wanted[kInline];
   std::unique_ptr<bool[]> heap;
@@ -115,18 +163,9 @@ void record_history(const Call& call, Tensor* out) {
     heap = std::make_unique<bool[]>(static_cast<std::size_t>(call.n_in));
     wanted = heap.get();
   }
-  bool any = false;
-  for (int i = 0; i < call.n_in; ++i) {
-    wanted[i] = false;
-    if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
-    refresh_view(*call.in[i]);
-    const TensorImpl& x = call.in[i]->get();
-    if (!x.requires_grad || !is_floating_point(x.meta.dtype)) continue;
-    wanted[i] = op.kind != OpKind::elementwise || op.gradients[i].op != nullptr;
-    any |= wanted[i];
-  }
-  if (!any || !is_floating_point(out[0].dtype())) return;
-  Ref<Node> node = make_op_node(call, out, wanted);
+  bool refused = false;
+  if (!find_wanted(call, wanted, &refused) && !refused) return;
+  Ref<Node> node = refused ? make_refusing_node(call) : make_op_node(call, out, wanted);
   if (call.writes >= 0 && out[0].get().base) {
     record_write_through_view(call, out[0].get(), std::move(node));
     return;

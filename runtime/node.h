@@ -63,6 +63,9 @@ struct StructuredRule {
 // vjp is null for ops without a gradient.
 const StructuredRule& structured_rule(const OpInfo& op);
 
+// What the rules of the wanted gradients read.
+SaveMask saved_by(const OpInfo& op, int n_in, const bool* wanted);
+
 // Where a gradient of x goes, when its history is up to date.
 inline Edge edge_of(TensorImpl& x) {
   if (!x.requires_grad) return {};
@@ -72,6 +75,10 @@ inline Edge edge_of(TensorImpl& x) {
 
 // The history of one dispatched op; saves what the rules of the wanted gradients read.
 Ref<Node> make_op_node(const Call& call, const Tensor* out, const bool* wanted);
+
+// The history of an op whose operands require gradients for which it has no rule: backward() throws
+// when it gets there.
+Ref<Node> make_refusing_node(const Call& call);
 
 // A write through a view, seen from the tensor that the view belongs to (`base`, with history
 // `before`): the window's gradient goes through `inner`, the rest passes.

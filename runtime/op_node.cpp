@@ -51,14 +51,13 @@ class OpNode final : public Node {
         if (call.in[i] != nullptr && call.in[i]->defined()) metas_[at(i)] = call.in[i]->meta();
       }
     }
-    const SaveMask mask = saves(wanted);
+    const SaveMask mask = saved_by(op, n, wanted);
     if (mask == 0) return;
     for (int i = 0; i < std::min(n, kOut0); ++i) {
       if ((mask >> i & 1) == 0 || (absent_ >> i & 1) != 0) continue;
-      // What the op overwrote is gone: its saved version is the one before the write.
-      std::uint32_t version = call.in[i]->get().storage->version - (i == call.writes ? 1 : 0);
-      saved_in_[i].tensor = *call.in[i];
-      saved_in_[i].version = version;
+      const bool overwritten = call.overwritten != nullptr && call.overwritten[i].defined();
+      saved_in_[i].tensor = overwritten ? call.overwritten[i] : *call.in[i];
+      saved_in_[i].version = saved_in_[i].tensor.get().storage->version;
     }
     if (mask >> kOut0 == 0) return;
     const bool makes_results = op.kind != OpKind::view && call.writes < 0;
@@ -89,19 +88,6 @@ class OpNode final : public Node {
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int n_in() const { return edges.size(); }
-
-  SaveMask saves(const bool* wanted) const {
-    const int n = n_in();
-    if (op.kind != OpKind::elementwise) return structured_rule(op).saves(n);
-    SaveMask mask = 0;
-    for (int k = 0; k < n; ++k) {
-      if (!wanted[k]) continue;
-      unsigned uses = op.gradients[k].uses;
-      mask |= uses & ((1u << n) - 1u);
-      if ((uses >> n & 1) != 0) mask |= 1u << kOut0;
-    }
-    return mask;
-  }
 
   const Tensor& unpack(const SavedTensor& s) const {
     INGOT_CHECK(
@@ -178,6 +164,28 @@ class OpNode final : public Node {
   SmallArray<SavedTensor, kMaxOutputs> saved_out_;
 };
 
+class RefusingNode final : public Node {
+ public:
+  explicit RefusingNode(const Call& call) : Node(call.op, kNoAttrs, call.loc, call.n_in) {
+    for (int i = 0; i < call.n_in; ++i) {
+      if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
+      edges[i] = edge_of(call.in[i]->get());
+      if (edges[i].node) depth = std::max(depth, edges[i].node->depth);
+    }
+    ++depth;
+  }
+
+  void apply(const Tensor*, Tensor*, bool) override {
+    throw Error(
+        fmt::format("backward: {} has no gradient{}; detach() its operands where none is "
+                    "wanted; at {}",
+                    op.name,
+                    op.user != nullptr ? " (its row lacks a grad function for an operand)" : "",
+                    to_string(loc)),
+        op.name, loc);
+  }
+};
+
 class WindowNode final : public Node {
  public:
   WindowNode(Ref<Node> inner, Edge before, const TensorImpl& base, const TensorImpl& window, Loc at)
@@ -216,9 +224,23 @@ class WindowNode final : public Node {
 
 }  // namespace
 
+SaveMask saved_by(const OpInfo& op, int n_in, const bool* wanted) {
+  if (op.kind != OpKind::elementwise) return structured_rule(op).saves(n_in);
+  SaveMask mask = 0;
+  for (int k = 0; k < n_in; ++k) {
+    if (!wanted[k]) continue;
+    unsigned uses = op.gradients[k].uses;
+    mask |= uses & ((1u << n_in) - 1u);
+    if ((uses >> n_in & 1) != 0) mask |= 1u << kOut0;
+  }
+  return mask;
+}
+
 Ref<Node> make_op_node(const Call& call, const Tensor* out, const bool* wanted) {
   return Ref<Node>::adopt(new OpNode(call, out, wanted));
 }
+
+Ref<Node> make_refusing_node(const Call& call) { return Ref<Node>::adopt(new RefusingNode(call)); }
 
 Ref<Node> make_window_node(Ref<Node> inner, Edge before, const TensorImpl& base,
                            const TensorImpl& window, Loc loc) {

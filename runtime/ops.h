@@ -190,6 +190,10 @@ Tensor any(const Tensor& x, Dims axes = {}, bool keepdim = false, Loc loc = Loc:
 Tensor all(const Tensor& x, Dims axes = {}, bool keepdim = false, Loc loc = Loc::here());
 Tensor var(const Tensor& x, Dims axes = {}, int correction = 1, bool keepdim = false,
            Loc loc = Loc::here());
+// The k largest (or smallest) elements along an axis, in order, and their i64 indices. NaN counts
+// as the largest; of equal elements the first comes first.
+ValuesIndices topk(const Tensor& x, i64 k, int axis = -1, bool largest = true,
+                   Loc loc = Loc::here());
 // The standard deviation is a method, x.std(): a function of that name would hide namespace std.
 Tensor logsumexp(const Tensor& x, int axis, bool keepdim = false, Loc loc = Loc::here());
 

@@ -3,6 +3,7 @@
 #include <ingot/kernels/ops/structured/composites.h>
 #include <ingot/kernels/ops/structured/products.h>
 #include <ingot/kernels/ops/structured/random.h>
+#include <ingot/runtime/arguments.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -17,7 +18,7 @@ Tensor composite(std::initializer_list<const Tensor*> in, const Attrs& attrs, Lo
 template <class Row>
 Tensor along_axis(const Tensor& x, int axis, std::initializer_list<const Tensor*> in, Loc loc) {
   Attrs attrs;
-  attrs.a = wrap_axis(axis, x.dim(), structured_op<Row>.name);
+  attrs.a = axis_of(x, axis, structured_op<Row>.name, loc);
   return composite<Row>(in, attrs, loc);
 }
 
@@ -65,7 +66,7 @@ Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int axis, Loc loc
 
 Tensor layer_norm(const Tensor& x, Dims normalized, const Tensor& weight, const Tensor& bias,
                   double eps, Loc loc) {
-  int lead = x.dim() - normalized.size();
+  int lead = given(x, "layer_norm", loc).dim() - normalized.size();
   bool fits = lead >= 0 && !normalized.empty();
   for (int i = 0; fits && i < normalized.size(); ++i) fits = x.sizes()[lead + i] == normalized[i];
   INGOT_CHECK(fits, "layer_norm: the trailing sizes of {} are not {}; at {}", describe(x.meta()),
@@ -115,6 +116,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, CrossEntropyOpt
   INGOT_CHECK(options.label_smoothing >= 0 && options.label_smoothing <= 1,
               "cross_entropy: label_smoothing must be in [0, 1], got {}; at {}",
               options.label_smoothing, to_string(loc));
+  (void)given(logits, "cross_entropy", loc), (void)given(target, "cross_entropy", loc);
   bool one = logits.dim() == 1 && target.dim() == 0;
   Tensor rows = one ? unsqueeze(logits, 0, loc) : logits;
   Tensor classes = one ? unsqueeze(target, 0, loc) : target;

@@ -4,6 +4,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/kernels/ops/structured/random.h>
+#include <ingot/runtime/arguments.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -39,6 +40,16 @@ Tensor random(Dims sizes, const TensorOptions& options, Scalar a, Scalar b, Loc 
   return create<Row>(attrs, options, loc);
 }
 
+// How many of start, start + step, ... lie before end; negative when the step leads away from it.
+double count_integers(i64 start, i64 end, i64 step) {
+  if (step > 0 ? end < start : end > start) return -1;
+  const auto a = static_cast<std::uint64_t>(start), b = static_cast<std::uint64_t>(end);
+  const std::uint64_t span = step > 0 ? b - a : a - b;
+  const std::uint64_t stride =
+      step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+  return static_cast<double>(span / stride + (span % stride != 0 ? 1 : 0));
+}
+
 template <class Row>
 void write_random(const Tensor& t, double a, double b, Loc loc) {
   Attrs attrs;
@@ -67,17 +78,27 @@ Tensor zeros(Dims sizes, TensorOptions options, Loc loc) {
 Tensor ones(Dims sizes, TensorOptions options, Loc loc) {
   return full(sizes, 1.0, options.dtype(options.dtype()), loc);
 }
-Tensor zeros_like(const Tensor& x, TensorOptions options, Loc loc) {
-  return full(x.sizes(), 0.0, like(x, options), loc);
-}
-Tensor ones_like(const Tensor& x, TensorOptions options, Loc loc) {
-  return full(x.sizes(), 1.0, like(x, options), loc);
-}
-Tensor full_like(const Tensor& x, Scalar value, TensorOptions options, Loc loc) {
+namespace {
+
+Tensor filled_like(const char* op, const Tensor& x, Scalar value, const TensorOptions& options,
+                   Loc loc) {
+  (void)given(x, op, loc);
   return full(x.sizes(), value, like(x, options), loc);
 }
+
+}  // namespace
+
+Tensor zeros_like(const Tensor& x, TensorOptions options, Loc loc) {
+  return filled_like("zeros_like", x, 0.0, options, loc);
+}
+Tensor ones_like(const Tensor& x, TensorOptions options, Loc loc) {
+  return filled_like("ones_like", x, 1.0, options, loc);
+}
+Tensor full_like(const Tensor& x, Scalar value, TensorOptions options, Loc loc) {
+  return filled_like("full_like", x, value, options, loc);
+}
 Tensor empty_like(const Tensor& x, TensorOptions options, Loc loc) {
-  return empty(x.sizes(), like(x, options), loc);
+  return filled_like("empty_like", x, 0.0, options, loc);
 }
 Tensor scalar_tensor(Scalar value, TensorOptions options, Loc loc) {
   return full({}, value, options, loc);
@@ -93,19 +114,20 @@ Tensor zeros_geometry(const Tensor& dy, const Meta& m, Loc loc) {
 }
 
 Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options, Loc loc) {
-  double count = 0;
+  double elements = 0;
   bool floating = start.is_floating() || end.is_floating() || step.is_floating();
   INGOT_CHECK(step.to_double() != 0, "arange: the step is 0; at {}", to_string(loc));
   if (floating) {
-    count = std::ceil((end.to_double() - start.to_double()) / step.to_double());
+    elements = std::ceil((end.to_double() - start.to_double()) / step.to_double());
   } else {
-    i64 s = step.to_int(), span = end.to_int() - start.to_int();
-    count = static_cast<double>(s > 0 ? (span + s - 1) / s : (-span - s - 1) / -s);
+    elements = count_integers(start.to_int(), end.to_int(), step.to_int());
   }
-  INGOT_CHECK(count >= 0, "arange: bounds {} and {} do not fit the step {}; at {}", start.str(),
+  INGOT_CHECK(elements >= 0, "arange: bounds {} and {} do not fit the step {}; at {}", start.str(),
               end.str(), step.str(), to_string(loc));
+  INGOT_CHECK(elements < 0x1p62, "arange: from {} to {} by {} is more than can be counted; at {}",
+              start.str(), end.str(), step.str(), to_string(loc));
   Attrs attrs;
-  attrs.dims = {static_cast<i64>(count)};
+  attrs.dims = {static_cast<i64>(elements)};
   attrs.a = static_cast<i64>(options.has_dtype() ? options.dtype()
                              : floating          ? DType::f32
                                                  : DType::i64);
@@ -137,6 +159,15 @@ Tensor randint(i64 low, i64 high, Dims sizes, TensorOptions options, Loc loc) {
   return random<structured::Randint>(sizes, options.dtype(t), low, high, loc);
 }
 
+Tensor randperm(i64 n, TensorOptions options, Loc loc) {
+  INGOT_CHECK(n >= 0, "randperm: {} is negative; at {}", n, to_string(loc));
+  // The order of random keys; equal ones (hardly ever) keep theirs.
+  Tensor keys = rand({n}, TensorOptions(kDouble, options.device()), loc);
+  Tensor out = topk(keys, n, 0, false, loc).indices;
+  if (options.has_dtype()) out = out.to(options.dtype(), loc);
+  return options.requires_grad_set() ? out.requires_grad_(true, loc) : out;
+}
+
 Tensor& Tensor::uniform_(double low, double high, Loc loc) {
   write_random<structured::UniformFill>(*this, low, high, loc);
   return *this;
@@ -147,6 +178,7 @@ Tensor& Tensor::normal_(double mean, double std, Loc loc) {
 }
 
 Tensor Tensor::to(TensorOptions options, Loc loc) const {
+  (void)given(*this, "to", loc);
   DType t = options.has_dtype() ? options.dtype() : dtype();
   Device d = options.has_device() ? options.device() : device();
   if (t == dtype() && d == device()) return *this;
@@ -173,7 +205,7 @@ Tensor clone(const Tensor& x, Loc loc) {
 }
 
 Tensor contiguous(const Tensor& x, Loc loc) {
-  if (x.is_contiguous()) return x;
+  if (given(x, "contiguous", loc).is_contiguous()) return x;
   Attrs attrs;
   attrs.a = 1;
   const Tensor* in[] = {&x};
@@ -206,6 +238,7 @@ void Tensor::operator=(const Arg& value) && {
 
 Tensor cat(const std::vector<Tensor>& tensors, int axis, Loc loc) {
   INGOT_CHECK(!tensors.empty(), "cat: no tensors given; at {}", to_string(loc));
+  for (const Tensor& t : tensors) (void)given(t, "cat", loc);
   DType dtype = tensors[0].dtype();
   for (const Tensor& t : tensors) dtype = promote(dtype, t.dtype());
   std::vector<Tensor> casts;
@@ -215,21 +248,30 @@ Tensor cat(const std::vector<Tensor>& tensors, int axis, Loc loc) {
   INGOT_CHECK(tensors[0].dim() > 0, "cat: 0-d tensors cannot be joined; use stack; at {}",
               to_string(loc));
   Attrs attrs;
-  attrs.a = wrap_axis(axis, tensors[0].dim(), "cat");
+  attrs.a = axis_of(tensors[0], axis, "cat", loc);
   return dispatch(
       {structured_op<structured::Cat>, in.data(), static_cast<int>(in.size()), attrs, loc});
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int axis, Loc loc) {
+  INGOT_CHECK(!tensors.empty(), "stack: no tensors given; at {}", to_string(loc));
   std::vector<Tensor> rows;
+  for (const Tensor& t : tensors) (void)given(t, "stack", loc);
   for (const Tensor& t : tensors) rows.push_back(unsqueeze(t, axis, loc));
-  if (!rows.empty() && axis < 0) axis += rows[0].dim();
+  if (axis < 0) axis += rows[0].dim();
   return cat(rows, axis, loc);
 }
 
 Tensor flip(const Tensor& x, Dims axes, Loc loc) {
   Attrs attrs;
-  for (i64 a : axes) attrs.dims.push_back(wrap_axis(a, x.dim(), "flip"));
+  for (i64 a : axes) {
+    const i64 axis = axis_of(x, a, "flip", loc);
+    for (i64 seen : attrs.dims) {
+      INGOT_CHECK(axis != seen, "flip: dim {} appears twice in {}; at {}", a, to_string(axes),
+                  to_string(loc));
+    }
+    attrs.dims.push_back(axis);
+  }
   const Tensor* in[] = {&x};
   return dispatch({structured_op<structured::Flip>, in, 1, attrs, loc});
 }

@@ -2,6 +2,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/ops/elementwise.h>
 #include <ingot/kernels/ops/user_row.h>
+#include <ingot/runtime/arguments.h>
 #include <ingot/runtime/call_row.h>
 #include <ingot/runtime/internal_ops.h>
 
@@ -14,8 +15,8 @@ struct Operand {
   Scalar scalar;
 };
 
-Operand operand(const Arg& a) {
-  if (a.tensor != nullptr) (void)a.tensor->get();  // an undefined operand is an Error here
+Operand operand(const char* op, const Arg& a) {
+  if (a.tensor != nullptr) (void)given(*a.tensor, op, a.loc);
   return {a.tensor, a.scalar};
 }
 
@@ -112,7 +113,7 @@ Tensor& elementwise_(const OpInfo& op, Tensor& self, const Operand (&operands)[N
 
 // Most calls: one dtype that the row computes in, nothing to convert.
 Tensor unary(const OpInfo& op, const Tensor& x, Loc loc) {
-  if (is_floating_point(x.get().meta.dtype)) [[likely]] {
+  if (is_floating_point(given(x, op.name, loc).meta().dtype)) [[likely]] {
     const Tensor* in[] = {&x};
     return dispatch({op, in, 1, kNoAttrs, loc});
   }
@@ -124,21 +125,21 @@ Tensor binary(const OpInfo& op, const Arg& a, const Arg& b) {
   // The operand that was converted last stands on the line of the call.
   const Loc loc = b.loc;
   if (a.tensor != nullptr && b.tensor != nullptr) [[likely]] {
-    const DType t = a.tensor->get().meta.dtype;
-    if (t == b.tensor->get().meta.dtype && is_floating_point(t)) [[likely]] {
+    const DType t = given(*a.tensor, op.name, loc).meta().dtype;
+    if (t == given(*b.tensor, op.name, loc).meta().dtype && is_floating_point(t)) [[likely]] {
       const Tensor* in[] = {a.tensor, b.tensor};
       return dispatch({op, in, 2, kNoAttrs, loc});
     }
   } else if (a.tensor != nullptr || b.tensor != nullptr) {
     const Tensor& x = a.tensor != nullptr ? *a.tensor : *b.tensor;
-    if (is_floating_point(x.get().meta.dtype)) [[likely]] {
+    if (is_floating_point(given(x, op.name, loc).meta().dtype)) [[likely]] {
       const Tensor* in[] = {a.tensor, b.tensor};
       Attrs attrs;
       attrs.add_scalar(a.tensor != nullptr ? b.scalar : a.scalar);
       return dispatch({op, in, 2, attrs, loc});
     }
   }
-  Operand operands[] = {operand(a), operand(b)};
+  Operand operands[] = {operand(op.name, a), operand(op.name, b)};
   return elementwise(op, operands, loc);
 }
 
@@ -149,7 +150,7 @@ Tensor unary(const Tensor& x, Loc loc) {
 
 template <class Row>
 Tensor& unary_(Tensor& x, Loc loc) {
-  (void)x.get();
+  (void)given(x, elementwise_op<Row>.name, loc);
   Operand operands[] = {{&x, {}}};
   return elementwise_(elementwise_op<Row>, x, operands, loc);
 }
@@ -161,8 +162,9 @@ Tensor binary(const Arg& a, const Arg& b) {
 
 template <class Row>
 Tensor& binary_(Tensor& x, const Arg& other) {
-  (void)x.get();
-  Operand operands[] = {{&x, {}}, operand(other)};
+  const char* name = elementwise_op<Row>.name;
+  (void)given(x, name, other.loc);
+  Operand operands[] = {{&x, {}}, operand(name, other)};
   return elementwise_(elementwise_op<Row>, x, operands, other.loc);
 }
 
@@ -170,7 +172,7 @@ Tensor& binary_(Tensor& x, const Arg& other) {
 
 Tensor call_row(const OpInfo& op, const Arg* const* args, int n) {
   Operand operands[kMaxRowInputs];
-  for (int i = 0; i < n; ++i) operands[i] = operand(*args[i]);
+  for (int i = 0; i < n; ++i) operands[i] = operand(op.name, *args[i]);
   const Loc loc = args[n - 1]->loc;
   const Tensor* mask = nullptr;
   const Operand* values = operands;
@@ -284,22 +286,22 @@ Tensor operator!(const Tensor& x) { return logical_not(x); }
 
 Tensor gelu(const Tensor& x, std::string_view approximate, Loc loc) {
   if (approximate == "tanh") return unary<rows::GeluTanh>(x, loc);
-  INGOT_CHECK(approximate == "none", "gelu: approximate must be \"none\" or \"tanh\", got \"{}\"",
-              approximate);
+  INGOT_CHECK_AT("gelu", loc, approximate == "none",
+                 "approximate must be \"none\" or \"tanh\", got \"{}\"", approximate);
   return unary<rows::Gelu>(x, loc);
 }
 
 Tensor where(const Tensor& condition, const Arg& a, const Arg& b) {
-  INGOT_CHECK(condition.dtype() == DType::boolean,
+  INGOT_CHECK(given(condition, "where", b.loc).dtype() == DType::boolean,
               "where: the condition must be bool, got {}; at {}", describe(condition.meta()),
               to_string(b.loc));
-  Operand operands[] = {operand(a), operand(b)};
+  Operand operands[] = {operand("where", a), operand("where", b)};
   return run(elementwise_op<rows::Where>, &condition, operands, 2, result_type(operands, 2), -1,
              b.loc);
 }
 
 Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max, Loc loc) {
-  (void)x.get();
+  (void)given(x, "clamp", loc);
   if (min && max) {
     Operand operands[] = {{&x, {}}, {nullptr, *min}, {nullptr, *max}};
     return elementwise(elementwise_op<rows::Clamp>, operands, loc);
@@ -311,7 +313,7 @@ Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> m
 }
 
 Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max, Loc loc) {
-  (void)get();
+  (void)given(*this, "clamp_", loc);
   if (min && max) {
     Operand operands[] = {{this, {}}, {nullptr, *min}, {nullptr, *max}};
     return elementwise_(elementwise_op<rows::Clamp>, *this, operands, loc);
@@ -323,33 +325,47 @@ Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max, Loc
 }
 
 Tensor lerp(const Tensor& start, const Tensor& end, const Arg& weight) {
-  Operand operands[] = {operand(start), operand(end), operand(weight)};
+  Operand operands[] = {operand("lerp", {start, weight.loc}), operand("lerp", {end, weight.loc}),
+                        operand("lerp", weight)};
   return elementwise(elementwise_op<rows::Lerp>, operands, weight.loc);
 }
 
 Tensor& Tensor::lerp_(const Tensor& end, const Arg& weight) {
-  Operand operands[] = {operand(*this), operand(end), operand(weight)};
+  Operand operands[] = {operand("lerp_", {*this, weight.loc}), operand("lerp_", {end, weight.loc}),
+                        operand("lerp_", weight)};
   return elementwise_(elementwise_op<rows::Lerp>, *this, operands, weight.loc);
 }
 
 // The rows take the scalar last.
 Tensor addcmul(const Tensor& x, const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) {
-  Operand operands[] = {operand(x), operand(t1), operand(t2), {nullptr, value}};
+  Operand operands[] = {operand("addcmul", {x, loc}),
+                        operand("addcmul", {t1, loc}),
+                        operand("addcmul", {t2, loc}),
+                        {nullptr, value}};
   return elementwise(elementwise_op<rows::Addcmul>, operands, loc);
 }
 
 Tensor& Tensor::addcmul_(const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) {
-  Operand operands[] = {operand(*this), operand(t1), operand(t2), {nullptr, value}};
+  Operand operands[] = {operand("addcmul_", {*this, loc}),
+                        operand("addcmul_", {t1, loc}),
+                        operand("addcmul_", {t2, loc}),
+                        {nullptr, value}};
   return elementwise_(elementwise_op<rows::Addcmul>, *this, operands, loc);
 }
 
 Tensor addcdiv(const Tensor& x, const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) {
-  Operand operands[] = {operand(x), operand(t1), operand(t2), {nullptr, value}};
+  Operand operands[] = {operand("addcdiv", {x, loc}),
+                        operand("addcdiv", {t1, loc}),
+                        operand("addcdiv", {t2, loc}),
+                        {nullptr, value}};
   return elementwise(elementwise_op<rows::Addcdiv>, operands, loc);
 }
 
 Tensor& Tensor::addcdiv_(const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) {
-  Operand operands[] = {operand(*this), operand(t1), operand(t2), {nullptr, value}};
+  Operand operands[] = {operand("addcdiv_", {*this, loc}),
+                        operand("addcdiv_", {t1, loc}),
+                        operand("addcdiv_", {t2, loc}),
+                        {nullptr, value}};
   return elementwise_(elementwise_op<rows::Addcdiv>, *this, operands, loc);
 }
 

@@ -1,6 +1,8 @@
 // Ops that read or write by integer tensors and masks.
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/ops/structured/indexing.h>
+#include <ingot/runtime/arguments.h>
+#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -8,15 +10,15 @@ namespace ingot {
 namespace {
 
 template <class Row>
-Tensor axis_op(int axis, int dims, std::initializer_list<const Tensor*> in, Loc loc) {
+Tensor axis_op(int axis, const Tensor& x, std::initializer_list<const Tensor*> in, Loc loc) {
   Attrs attrs;
-  attrs.a = wrap_axis(axis, dims, structured_op<Row>.name);
+  attrs.a = axis_of(x, axis, structured_op<Row>.name, loc);
   return dispatch({structured_op<Row>, in.begin(), static_cast<int>(in.size()), attrs, loc});
 }
 
 // i32 indices become i64.
 Tensor as_index(const Tensor& t, Loc loc) {
-  return t.dtype() == DType::i32 ? t.to(kInt64, loc) : t;
+  return t.defined() && t.dtype() == DType::i32 ? t.to(kInt64, loc) : t;
 }
 
 // An index expression brought to the row's form: index tensors of one shape on adjacent axes.
@@ -27,30 +29,45 @@ struct Resolved {
 };
 
 Resolved resolve(const Tensor& self, const std::vector<Index>& entries, Loc loc) {
-  // A mask is the index tensors of its true elements.
+  // A mask is the index tensors of its true elements, one for each axis that it spans.
   std::vector<Index> flat;
+  std::vector<i64> mask_sizes;  // of each entry: what a mask's axis must fit, or -1
+  (void)given(self, "index", loc);
   for (const Index& e : entries) {
     if (!e.tensor.defined() || e.tensor.dtype() != DType::boolean) {
       flat.push_back(e.tensor.defined() ? Index(as_index(e.tensor, loc)) : e);
+      mask_sizes.push_back(-1);
       continue;
     }
+    INGOT_CHECK_AS(IndexError, e.tensor.dim() > 0,
+                   "index: a 0-d mask stands for no axis; use where(); at {}", to_string(loc));
     Tensor positions = nonzero(e.tensor, loc);
-    for (int d = 0; d < e.tensor.dim(); ++d) flat.push_back(select(positions, 1, d, loc));
+    for (int d = 0; d < e.tensor.dim(); ++d) {
+      flat.push_back(select(positions, 1, d, loc));
+      mask_sizes.push_back(e.tensor.size(d));
+    }
   }
-  int consumed = 0;
+  int consumed = 0, ellipses = 0;
   for (const Index& e : flat) {
     bool takes_axis = e.tensor.defined() || e.view.kind == ViewIndex::Kind::index ||
                       e.view.kind == ViewIndex::Kind::slice;
     consumed += takes_axis ? 1 : 0;
+    ellipses += !takes_axis && e.view.kind == ViewIndex::Kind::ellipsis ? 1 : 0;
   }
-  INGOT_CHECK_AS(IndexError, consumed <= self.dim(), "index: {} indices for {}; at {}", consumed,
-                 describe(self.meta()), to_string(loc));
+  INGOT_CHECK_AS(IndexError, consumed <= self.dim() && ellipses <= 1,
+                 "index: {} indices{} for {}; at {}", consumed,
+                 ellipses > 1 ? " and more than one Ellipsis" : "", describe(self.meta()),
+                 to_string(loc));
   Resolved r{self, {}, {}};
   int axis = 0;
   Dims shape;
-  for (const Index& e : flat) {
+  for (std::size_t i = 0; i < flat.size(); ++i) {
+    const Index& e = flat[i];
     if (e.tensor.defined()) {
-      shape = broadcast(shape, e.tensor.sizes(), "index");
+      INGOT_CHECK_AS(IndexError, mask_sizes[i] < 0 || mask_sizes[i] == r.x.size(axis),
+                     "index: a mask of size {} does not fit dim {} of {}; at {}", mask_sizes[i],
+                     axis, describe(r.x.meta()), to_string(loc));
+      shape = with_line(loc, [&] { return broadcast(shape, e.tensor.sizes(), "index"); });
       r.axes.push_back(axis++);
       r.indices.push_back(e.tensor);
       continue;
@@ -100,22 +117,22 @@ void put(const Tensor& x, const Dims& axes, const Tensor* indices, const Tensor&
 
 Tensor index_select(const Tensor& x, int axis, const Tensor& index, Loc loc) {
   Tensor i = as_index(index, loc);
-  return axis_op<structured::IndexSelect>(axis, x.dim(), {&x, &i}, loc);
+  return axis_op<structured::IndexSelect>(axis, x, {&x, &i}, loc);
 }
 
 Tensor index_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source, Loc loc) {
   Tensor i = as_index(index, loc);
-  return axis_op<structured::IndexAdd>(axis, x.dim(), {&x, &i, &source}, loc);
+  return axis_op<structured::IndexAdd>(axis, x, {&x, &i, &source}, loc);
 }
 
 Tensor gather(const Tensor& x, int axis, const Tensor& index, Loc loc) {
   Tensor i = as_index(index, loc);
-  return axis_op<structured::Gather>(axis, x.dim(), {&x, &i}, loc);
+  return axis_op<structured::Gather>(axis, x, {&x, &i}, loc);
 }
 
 Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source, Loc loc) {
   Tensor i = as_index(index, loc);
-  return axis_op<structured::ScatterAdd>(axis, x.dim(), {&x, &i, &source}, loc);
+  return axis_op<structured::ScatterAdd>(axis, x, {&x, &i, &source}, loc);
 }
 
 Tensor embedding(const Tensor& weight, const Tensor& index, Loc loc) {
@@ -151,9 +168,7 @@ Tensor Tensor::index(const std::vector<Index>& entries, Loc loc) const {
   return r.axes.empty() ? r.x : ingot::index(r.x, r.axes, r.indices.data(), loc);
 }
 
-const Tensor Tensor::operator[](const Tensor& mask_or_index) const {
-  return index({Index(mask_or_index)});
-}
+const Tensor Tensor::operator[](TensorAt at) const { return index({Index(at.tensor)}, at.loc); }
 
 Tensor& Tensor::index_put_(const std::vector<Index>& entries, const Arg& values, bool accumulate,
                            Loc loc) {
@@ -191,11 +206,17 @@ Tensor nonzero(const Tensor& x, Loc loc) {
 }
 
 Tensor masked_select(const Tensor& x, const Tensor& mask, Loc loc) {
-  Dims sizes = broadcast(x.sizes(), mask.sizes(), "masked_select");
+  (void)given(x, "masked_select", loc);
+  INGOT_CHECK_AT("masked_select", loc, given(mask, "masked_select", loc).dtype() == DType::boolean,
+                 "the mask must be bool, got {}", describe(mask.meta()));
+  Dims sizes = with_line(loc, [&] { return broadcast(x.sizes(), mask.sizes(), "masked_select"); });
   return expand(x, sizes, loc).index({Index(expand(mask, sizes, loc))}, loc);
 }
 
 Tensor one_hot(const Tensor& index, i64 classes, Loc loc) {
+  INGOT_CHECK_AT("one_hot", loc, !given(index, "one_hot", loc).is_floating_point(),
+                 "the class numbers must be integers, got {}", describe(index.meta()));
+  INGOT_CHECK_AT("one_hot", loc, classes >= 0, "the number of classes is {}", classes);
   Tensor hit = eq(unsqueeze(index, -1, loc), Arg(arange(classes, kInt64, loc), loc));
   return hit.to(kInt64, loc);
 }

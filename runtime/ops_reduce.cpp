@@ -2,6 +2,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/ops/structured/composites.h>
 #include <ingot/kernels/ops/structured/reductions.h>
+#include <ingot/runtime/arguments.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -10,9 +11,10 @@ namespace {
 
 // Ascending non-negative axes; a 0-d tensor accepts 0 and -1 and reduces over nothing.
 Dims settle_axes(const char* op, const Tensor& x, const Dims& axes, Loc loc) {
+  (void)given(x, op, loc);
   unsigned mask = 0;
   for (i64 a : axes) {
-    unsigned bit = 1u << wrap_axis(a, x.dim(), op);
+    unsigned bit = 1u << axis_of(x, a, op, loc);
     INGOT_CHECK((mask & bit) == 0, "{}: dim {} appears twice in {}; at {}", op, a, to_string(axes),
                 to_string(loc));
     mask |= bit;
@@ -82,6 +84,16 @@ ValuesIndices max(const Tensor& x, int axis, bool keepdim, Loc loc) {
 ValuesIndices min(const Tensor& x, int axis, bool keepdim, Loc loc) {
   return with_index<structured::MinDim>(x, axis, keepdim, loc);
 }
+ValuesIndices topk(const Tensor& x, i64 k, int axis, bool largest, Loc loc) {
+  Attrs attrs;
+  attrs.a = axis_at(axis, x.dim(), "topk", loc);
+  attrs.b = k;
+  attrs.c = largest ? 1 : 0;
+  const Tensor* in[] = {&x};
+  Tensor out[2];
+  dispatch({structured_op<structured::Topk>, in, 1, attrs, loc}, out);
+  return {out[0], out[1]};
+}
 Tensor argmax(const Tensor& x, Loc loc) { return reduce<structured::Argmax>(x, {}, false, loc); }
 Tensor argmax(const Tensor& x, int axis, bool keepdim, Loc loc) {
   return reduce<structured::Argmax>(x, axis, keepdim, loc);
@@ -101,7 +113,7 @@ Tensor var(const Tensor& x, Dims axes, int correction, bool keepdim, Loc loc) {
 }
 Tensor logsumexp(const Tensor& x, int axis, bool keepdim, Loc loc) {
   Attrs attrs;
-  attrs.dims = wrap_axis(axis, x.dim(), "logsumexp");
+  attrs.dims = axis_of(x, axis, "logsumexp", loc);
   attrs.a = keepdim ? 1 : 0;
   const Tensor* in[] = {&x};
   return dispatch({structured_op<structured::Logsumexp>, in, 1, attrs, loc});

@@ -1,8 +1,9 @@
 // Views and reshapes: indices, negative axes and -1 sizes are settled here, before dispatch.
 #include <algorithm>
 
-#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/sizes.h>
 #include <ingot/kernels/ops/structured/views.h>
+#include <ingot/runtime/arguments.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -15,31 +16,18 @@ Tensor view_op(const Tensor& x, const Attrs& attrs, Loc loc) {
   return dispatch({structured_op<Row>, in, 1, attrs, loc});
 }
 
-// Runs f and adds the line to an Error of argument checks made before dispatch.
-template <class F>
-auto with_line(Loc loc, F f) {
-  try {
-    return f();
-  } catch (const IndexError& e) {
-    throw IndexError(std::string(e.what()) + "; at " + to_string(loc), std::string(e.op()), loc);
-  } catch (const Error& e) {
-    throw Error(std::string(e.what()) + "; at " + to_string(loc), std::string(e.op()), loc);
-  }
-}
-
 Dims fill_minus_one(const char* op, const Tensor& x, Dims sizes) {
   int unknown = -1;
-  i64 known = 1;
+  Dims others = sizes;
   for (int i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == -1) {
-      INGOT_CHECK(unknown < 0, "{}: more than one -1 in {}", op, to_string(sizes));
-      unknown = i;
-    } else {
-      INGOT_CHECK(sizes[i] >= 0, "{}: negative size in {}", op, to_string(sizes));
-      known *= sizes[i];
-    }
+    if (sizes[i] != -1) continue;
+    INGOT_CHECK(unknown < 0, "{}: more than one -1 in {}", op, to_string(sizes));
+    unknown = i;
+    others[i] = 1;
   }
+  check_sizes(op, others);
   if (unknown >= 0) {
+    const i64 known = others.product();
     INGOT_CHECK(known != 0 && x.numel() % known == 0,
                 "{}: shape {} does not hold the {} elements of {}", op, to_string(sizes), x.numel(),
                 describe(x.meta()));
@@ -56,19 +44,21 @@ Range clip(const Slice& s, i64 size) {
   INGOT_CHECK(s.step > 0, "slice: step {} is not positive", s.step);
   auto wrap = [&](i64 v) { return std::clamp<i64>(v < 0 ? v + size : v, 0, size); };
   i64 start = wrap(s.start.value_or(0)), stop = wrap(s.stop.value_or(size));
-  return {start, stop > start ? (stop - start + s.step - 1) / s.step : 0};
+  return {start, stop > start ? (stop - start - 1) / s.step + 1 : 0};
 }
 
 }  // namespace
 
 Tensor view(const Tensor& x, Dims sizes, Loc loc) {
   Attrs attrs;
+  (void)given(x, "view", loc);
   attrs.dims = with_line(loc, [&] { return fill_minus_one("view", x, sizes); });
   return view_op<structured::View>(x, attrs, loc);
 }
 
 Tensor reshape(const Tensor& x, Dims sizes, Loc loc) {
   Attrs attrs;
+  (void)given(x, "reshape", loc);
   attrs.dims = with_line(loc, [&] { return fill_minus_one("reshape", x, sizes); });
   if (attrs.dims == x.sizes()) return x;
   Dims strides;
@@ -80,9 +70,9 @@ Tensor reshape(const Tensor& x, Dims sizes, Loc loc) {
 }
 
 Tensor flatten(const Tensor& x, int start, int end, Loc loc) {
-  if (x.dim() == 0) return reshape(x, {1}, loc);
-  int first = with_line(loc, [&] { return wrap_axis(start, x.dim(), "flatten"); });
-  int last = with_line(loc, [&] { return wrap_axis(end, x.dim(), "flatten"); });
+  if (given(x, "flatten", loc).dim() == 0) return reshape(x, {1}, loc);
+  int first = axis_of(x, start, "flatten", loc);
+  int last = axis_of(x, end, "flatten", loc);
   INGOT_CHECK(first <= last, "flatten: start {} is behind end {}; at {}", start, end,
               to_string(loc));
   Dims sizes;
@@ -98,16 +88,16 @@ Tensor flatten(const Tensor& x, int start, int end, Loc loc) {
 Tensor permute(const Tensor& x, Dims axes, Loc loc) {
   Attrs attrs;
   for (i64 a : axes) {
-    attrs.dims.push_back(with_line(loc, [&] { return wrap_axis(a, x.dim(), "permute"); }));
+    attrs.dims.push_back(axis_of(x, a, "permute", loc));
   }
   return view_op<structured::Permute>(x, attrs, loc);
 }
 
 Tensor transpose(const Tensor& x, int a, int b, Loc loc) {
   Attrs attrs;
-  for (int i = 0; i < x.dim(); ++i) attrs.dims.push_back(i);
-  int first = with_line(loc, [&] { return wrap_axis(a, x.dim(), "transpose"); });
-  int second = with_line(loc, [&] { return wrap_axis(b, x.dim(), "transpose"); });
+  for (int i = 0; i < given(x, "transpose", loc).dim(); ++i) attrs.dims.push_back(i);
+  int first = axis_of(x, a, "transpose", loc);
+  int second = axis_of(x, b, "transpose", loc);
   if (x.dim() > 0) std::swap(attrs.dims[first], attrs.dims[second]);
   return view_op<structured::Permute>(x, attrs, loc);
 }
@@ -121,7 +111,7 @@ Tensor Tensor::t(Loc loc) const {
 Tensor expand(const Tensor& x, Dims sizes, Loc loc) {
   Attrs attrs;
   attrs.dims = sizes;
-  int shift = sizes.size() - x.dim();
+  int shift = sizes.size() - given(x, "expand", loc).dim();
   for (int i = 0; i < sizes.size(); ++i) {
     if (sizes[i] != -1) continue;
     INGOT_CHECK(i >= shift, "expand: -1 at the new axis {} in {}; at {}", i, to_string(sizes),
@@ -134,14 +124,14 @@ Tensor expand(const Tensor& x, Dims sizes, Loc loc) {
 
 Tensor squeeze(const Tensor& x, Loc loc) {
   Attrs attrs;
-  for (int i = 0; i < x.dim(); ++i) {
+  for (int i = 0; i < given(x, "squeeze", loc).dim(); ++i) {
     if (x.sizes()[i] == 1) attrs.dims.push_back(i);
   }
   return view_op<structured::Squeeze>(x, attrs, loc);
 }
 
 Tensor squeeze(const Tensor& x, int axis, Loc loc) {
-  int a = with_line(loc, [&] { return wrap_axis(axis, x.dim(), "squeeze"); });
+  int a = axis_of(x, axis, "squeeze", loc);
   Attrs attrs;
   if (x.dim() > 0 && x.sizes()[a] == 1) attrs.dims.push_back(a);
   return view_op<structured::Squeeze>(x, attrs, loc);
@@ -149,38 +139,38 @@ Tensor squeeze(const Tensor& x, int axis, Loc loc) {
 
 Tensor unsqueeze(const Tensor& x, int axis, Loc loc) {
   Attrs attrs;
-  attrs.a = with_line(loc, [&] { return wrap_axis(axis, x.dim() + 1, "unsqueeze"); });
+  const int dims = given(x, "unsqueeze", loc).dim() + 1;
+  attrs.a = with_line(loc, [&] { return wrap_axis(axis, dims, "unsqueeze"); });
   return view_op<structured::Unsqueeze>(x, attrs, loc);
 }
 
 Tensor slice(const Tensor& x, int axis, std::optional<i64> start, std::optional<i64> stop, i64 step,
              Loc loc) {
-  INGOT_CHECK(x.dim() > 0, "slice: a 0-d tensor has no axis; at {}", to_string(loc));
+  INGOT_CHECK(given(x, "slice", loc).dim() > 0, "slice: a 0-d tensor has no axis; at {}",
+              to_string(loc));
   Attrs attrs;
-  attrs.a = with_line(loc, [&] { return wrap_axis(axis, x.dim(), "slice"); });
+  attrs.a = axis_of(x, axis, "slice", loc);
   Range range = with_line(loc, [&] { return clip({start, stop, step}, x.size(axis)); });
-  attrs.b = step;
+  attrs.b = std::min(step, std::max<i64>(x.size(axis), 1));  // a longer one goes no further
   attrs.c = range.length;
   attrs.add_scalar(range.start);
   return view_op<structured::Slice>(x, attrs, loc);
 }
 
 Tensor narrow(const Tensor& x, int axis, i64 start, i64 length, Loc loc) {
-  i64 size = x.size(axis);
-  INGOT_CHECK_AS(
-      IndexError,
-      start >= -size && length >= 0 && (start < 0 ? start + size : start) + length <= size,
-      "narrow: {} elements from {} are out of range for size {}; at {}", length, start, size,
-      to_string(loc));
+  i64 size = x.size(axis_of(x, axis, "narrow", loc));
   i64 from = start < 0 ? start + size : start;
+  INGOT_CHECK_AS(IndexError, start >= -size && from <= size && length >= 0 && length <= size - from,
+                 "narrow: {} elements from {} are out of range for size {}; at {}", length, start,
+                 size, to_string(loc));
   return slice(x, axis, from, from + length, 1, loc);
 }
 
 Tensor select(const Tensor& x, int axis, i64 index, Loc loc) {
-  INGOT_CHECK_AS(IndexError, x.dim() > 0, "select: a 0-d tensor cannot be indexed; at {}",
-                 to_string(loc));
+  INGOT_CHECK_AS(IndexError, given(x, "select", loc).dim() > 0,
+                 "select: a 0-d tensor cannot be indexed; at {}", to_string(loc));
   Attrs attrs;
-  attrs.a = with_line(loc, [&] { return wrap_axis(axis, x.dim(), "select"); });
+  attrs.a = axis_of(x, axis, "select", loc);
   i64 size = x.size(axis);
   INGOT_CHECK_AS(IndexError, index >= -size && index < size,
                  "select: index {} is out of range for size {} of dim {}; at {}", index, size, axis,
@@ -199,31 +189,33 @@ Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides, i64 o
   return view_op<structured::AsStrided>(x, attrs, loc);
 }
 
-Tensor Tensor::operator[](i64 i) const { return ingot::select(*this, 0, i); }
+Tensor Tensor::operator[](At i) const { return ingot::select(*this, 0, i.index, i.loc); }
 
 Tensor Tensor::operator[](Views views) const {
+  const Loc loc = views.size() == 0 ? Loc::here() : views.begin()->loc;
   int consumed = 0, ellipses = 0;
   for (const ViewIndex& v : views) {
     consumed += v.kind == ViewIndex::Kind::index || v.kind == ViewIndex::Kind::slice ? 1 : 0;
     ellipses += v.kind == ViewIndex::Kind::ellipsis ? 1 : 0;
   }
-  INGOT_CHECK_AS(IndexError, consumed <= dim() && ellipses <= 1, "index: {} indices{} for {}",
-                 consumed, ellipses > 1 ? " and more than one Ellipsis" : "", describe(meta()));
+  INGOT_CHECK_AS(
+      IndexError, consumed <= dim() && ellipses <= 1, "index: {} indices{} for {}; at {}", consumed,
+      ellipses > 1 ? " and more than one Ellipsis" : "", describe(meta()), to_string(loc));
   Tensor out = *this;
   int axis = 0;
   for (const ViewIndex& v : views) {
     switch (v.kind) {
       case ViewIndex::Kind::index:
-        out = ingot::select(out, axis, v.index);
+        out = ingot::select(out, axis, v.index, v.loc);
         break;
       case ViewIndex::Kind::slice:
         if (v.slice.start || v.slice.stop || v.slice.step != 1) {
-          out = ingot::slice(out, axis, v.slice.start, v.slice.stop, v.slice.step);
+          out = ingot::slice(out, axis, v.slice.start, v.slice.stop, v.slice.step, v.loc);
         }
         ++axis;
         break;
       case ViewIndex::Kind::new_axis:
-        out = ingot::unsqueeze(out, axis++);
+        out = ingot::unsqueeze(out, axis++, v.loc);
         break;
       case ViewIndex::Kind::ellipsis:
         axis += dim() - consumed;

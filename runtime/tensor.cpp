@@ -47,9 +47,11 @@ void Tensor::undefined() {
   throw Error("an undefined Tensor (default constructed, or moved from) was used");
 }
 
-i64 Tensor::size(int d) const {
-  INGOT_CHECK_AS(IndexError, dim() > 0, "size: a 0-d tensor has no dims");
-  return sizes()[wrap_axis(d, dim(), "size")];
+i64 Tensor::size(int d, Loc loc) const {
+  INGOT_CHECK_AS(IndexError, dim() > 0, "size: a 0-d tensor has no dims; at {}", to_string(loc));
+  INGOT_CHECK_AS(IndexError, d >= -dim() && d < dim(), "size: dim {} is out of range for {}; at {}",
+                 d, describe(meta()), to_string(loc));
+  return sizes()[d < 0 ? d + dim() : d];
 }
 
 bool Tensor::is_leaf() const {
@@ -70,18 +72,23 @@ const Tensor& Tensor::grad() const {
 
 Tensor& Tensor::mutable_grad() { return autograd_meta(get()).grad; }
 
-Tensor& Tensor::requires_grad_(bool on) {
+Tensor& Tensor::requires_grad_(bool on, Loc loc) {
   TensorImpl& x = get();
-  INGOT_CHECK(!on || ingot::is_floating_point(dtype()), "requires_grad_: {} has no gradients",
-              describe(meta()));
-  INGOT_CHECK(on || is_leaf(), "requires_grad_: only a leaf can stop requiring grad; use detach()");
+  INGOT_CHECK(!on || ingot::is_floating_point(dtype()),
+              "requires_grad_: {} has no gradients; at {}", describe(meta()), to_string(loc));
+  INGOT_CHECK(on || is_leaf(),
+              "requires_grad_: only a leaf can stop requiring grad; use detach(); at {}",
+              to_string(loc));
   if (x.requires_grad != on) x.stamp = next_stamp();
   x.requires_grad = on;
   return *this;
 }
 
-void Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) {
-  INGOT_CHECK(requires_grad(), "register_hook: {} does not require grad", describe(meta()));
+void Tensor::register_hook(std::function<Tensor(const Tensor&)> hook, Loc loc) {
+  INGOT_CHECK(hook != nullptr, "register_hook: the hook is an empty function; at {}",
+              to_string(loc));
+  INGOT_CHECK(requires_grad(), "register_hook: {} does not require grad; at {}", describe(meta()),
+              to_string(loc));
   AutogradMeta& a = autograd_meta(get());
   if (a.grad_fn) {
     a.grad_fn->hooks.emplace_back(a.output, std::move(hook));
@@ -90,8 +97,9 @@ void Tensor::register_hook(std::function<Tensor(const Tensor&)> hook) {
   }
 }
 
-void Tensor::retain_grad() {
-  INGOT_CHECK(requires_grad(), "retain_grad: {} does not require grad", describe(meta()));
+void Tensor::retain_grad(Loc loc) {
+  INGOT_CHECK(requires_grad(), "retain_grad: {} does not require grad; at {}", describe(meta()),
+              to_string(loc));
   if (is_leaf()) return;
   AutogradMeta& a = autograd_meta(get());
   if (a.retained) return;
@@ -225,6 +233,9 @@ ValuesIndices Tensor::max(int axis, bool keepdim, Loc loc) const {
 }
 ValuesIndices Tensor::min(int axis, bool keepdim, Loc loc) const {
   return ingot::min(*this, axis, keepdim, loc);
+}
+ValuesIndices Tensor::topk(i64 k, int axis, bool largest, Loc loc) const {
+  return ingot::topk(*this, k, axis, largest, loc);
 }
 Tensor Tensor::argmax(int axis, bool keepdim, Loc loc) const {
   return ingot::argmax(*this, axis, keepdim, loc);

@@ -64,23 +64,42 @@ struct Slice {
 };
 inline const Slice All;
 
-// One entry of x[{...}]: an index (drops the axis), a Slice, NewAxis or Ellipsis.
+// One entry of x[{...}]: an index (drops the axis), a Slice, NewAxis or Ellipsis, with the line it
+// stands on (operators cannot have default arguments).
 class ViewIndex {
  public:
   enum class Kind : std::uint8_t { index, slice, new_axis, ellipsis };
   template <std::integral I>
-  requires(!std::same_as<I, bool>) ViewIndex(I i) : kind(Kind::index), index(static_cast<i64>(i)) {}
-  ViewIndex(Slice s) : kind(Kind::slice), slice(s) {}
-  ViewIndex(None_t) : kind(Kind::new_axis) {}
-  ViewIndex(Ellipsis_t) : kind(Kind::ellipsis) {}
+  requires(!std::same_as<I, bool>) ViewIndex(I i, Loc l = Loc::here())
+      : kind(Kind::index), index(static_cast<i64>(i)), loc(l) {}
+  ViewIndex(Slice s, Loc l = Loc::here()) : kind(Kind::slice), slice(s), loc(l) {}
+  ViewIndex(None_t, Loc l = Loc::here()) : kind(Kind::new_axis), loc(l) {}
+  ViewIndex(Ellipsis_t, Loc l = Loc::here()) : kind(Kind::ellipsis), loc(l) {}
   Kind kind;
   i64 index = 0;
   Slice slice;
+  Loc loc;
 };
 using Views = std::initializer_list<ViewIndex>;
 
 class Tensor;
 struct Arg;
+
+// The index of x[i], with its line.
+struct At {
+  template <std::integral I>
+  requires(!std::same_as<I, bool>) At(I i, Loc l = Loc::here())
+      : index(static_cast<i64>(i)), loc(l) {}
+  i64 index;
+  Loc loc;
+};
+
+// The mask or index tensor of x[t], with its line.
+struct TensorAt {
+  TensorAt(const Tensor& t, Loc l = Loc::here()) : tensor(t), loc(l) {}
+  const Tensor& tensor;
+  Loc loc;
+};
 
 // A view of a tensor's elements as a C++ array: a[i][j]. Valid while the tensor lives.
 template <class T, int N>
@@ -113,15 +132,15 @@ class [[nodiscard]] Tensor {
   void operator=(const Arg& value) &&;  // x[0] = v writes through the view
 
   // Views. x[i] drops axis 0; x[{Slice(0, 2), All, NewAxis}] takes one entry for each axis.
-  Tensor operator[](i64 i) const;
+  Tensor operator[](At i) const;
   Tensor operator[](Views views) const;
   // A bool mask or an index tensor makes a copy: const, so that x[mask] = v does not compile.
-  const Tensor operator[](const Tensor& mask_or_index) const;
+  const Tensor operator[](TensorAt mask_or_index) const;
 
   bool defined() const { return static_cast<bool>(impl_); }
   int dim() const { return get().meta.dim(); }
   i64 numel() const { return get().meta.numel(); }
-  i64 size(int d) const;  // negative d counts from the back
+  i64 size(int d, Loc loc = Loc::here()) const;  // negative d counts from the back
   const Dims& sizes() const { return get().meta.sizes; }
   const Dims& strides() const { return get().meta.strides; }  // in elements
   i64 storage_offset() const { return get().offset; }
@@ -156,10 +175,10 @@ class [[nodiscard]] Tensor {
                 Loc loc = Loc::here()) const;
   const Tensor& grad() const;  // undefined until backward() has filled it
   Tensor& mutable_grad();
-  Tensor& requires_grad_(bool on = true);
-  void retain_grad();
+  Tensor& requires_grad_(bool on = true, Loc loc = Loc::here());
+  void retain_grad(Loc loc = Loc::here());
   // Called with the gradient of this tensor during backward(); may return a replacement.
-  void register_hook(std::function<Tensor(const Tensor&)> hook);
+  void register_hook(std::function<Tensor(const Tensor&)> hook, Loc loc = Loc::here());
 
   // Ops as methods: runtime/ops.h says what each does. A trailing _ writes the tensor itself.
   Tensor neg(Loc loc = Loc::here()) const;
@@ -284,6 +303,7 @@ class [[nodiscard]] Tensor {
   Tensor min(Loc loc = Loc::here()) const;
   struct ValuesIndices max(int axis, bool keepdim = false, Loc loc = Loc::here()) const;
   struct ValuesIndices min(int axis, bool keepdim = false, Loc loc = Loc::here()) const;
+  struct ValuesIndices topk(i64 k, int axis = -1, bool largest = true, Loc loc = Loc::here()) const;
   Tensor argmax(Loc loc = Loc::here()) const;
   Tensor argmax(int axis, bool keepdim = false, Loc loc = Loc::here()) const;
   Tensor argmin(Loc loc = Loc::here()) const;

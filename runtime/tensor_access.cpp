@@ -3,8 +3,9 @@
 #include <cmath>
 #include <cstring>
 
-#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/sizes.h>
 #include <ingot/kernels/ops/rows.h>
+#include <ingot/runtime/arguments.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/ops.h>
 
@@ -94,31 +95,34 @@ std::vector<To> read(const Tensor& t, const char* what, Loc loc) {
 
 template <class T>
 std::vector<T> Tensor::to_vector(Loc loc) const {
-  return read<T>(*this, "to_vector", loc);
+  return read<T>(given(*this, "to_vector", loc), "to_vector", loc);
 }
 
 template <class T>
 T Tensor::item(Loc loc) const {
-  INGOT_CHECK(numel() == 1, "item: {} does not have exactly one element; at {}", describe(meta()),
+  INGOT_CHECK(given(*this, "item", loc).numel() == 1,
+              "item: {} does not have exactly one element; at {}", describe(meta()),
               to_string(loc));
   return read<T>(*this, "item", loc)[0];
 }
 
 void* Tensor::data_ptr(Loc loc) const {
-  observe(*this, Access::write, "data_ptr", loc);
+  observe(given(*this, "data_ptr", loc), Access::write, "data_ptr", loc);
   return get().data();
 }
 
 template <class T>
 T* Tensor::data_ptr(Loc loc) const {
-  INGOT_CHECK(dtype() == kDTypeOf<T>, "data_ptr: the tensor is {}, not {}; at {}", describe(meta()),
-              name(kDTypeOf<T>), to_string(loc));
+  INGOT_CHECK(given(*this, "data_ptr", loc).dtype() == kDTypeOf<T>,
+              "data_ptr: the tensor is {}, not {}; at {}", describe(meta()), name(kDTypeOf<T>),
+              to_string(loc));
   return static_cast<T*>(data_ptr(loc));
 }
 
 void Tensor::check_accessor(int n, Loc loc) const {
-  INGOT_CHECK(dim() == n, "accessor: the tensor {} does not have {} dims; at {}", describe(meta()),
-              n, to_string(loc));
+  INGOT_CHECK(given(*this, "accessor", loc).dim() == n,
+              "accessor: the tensor {} does not have {} dims; at {}", describe(meta()), n,
+              to_string(loc));
 }
 
 template <class T>
@@ -134,6 +138,7 @@ Tensor from_vector(const std::vector<T>& values, Dims sizes, TensorOptions optio
                 to_string(sizes), to_string(loc));
     sizes[i] = static_cast<i64>(values.size()) / known;
   }
+  with_line(loc, [&] { check_sizes("from_vector", sizes); });
   INGOT_CHECK(sizes.product() == static_cast<i64>(values.size()),
               "from_vector: {} values do not fill the shape {}; at {}", values.size(),
               to_string(sizes), to_string(loc));
@@ -161,6 +166,7 @@ Tensor tensor(std::initializer_list<double> values, TensorOptions options, Loc l
 }
 
 Tensor from_blob(void* data, Dims sizes, TensorOptions options, Loc loc) {
+  with_line(loc, [&] { check_sizes("from_blob", sizes); });
   INGOT_CHECK(data != nullptr || sizes.product() == 0, "from_blob: the address is null; at {}",
               to_string(loc));
   Meta m;
@@ -177,6 +183,7 @@ Tensor from_blob(void* data, Dims sizes, TensorOptions options, Loc loc) {
 }
 
 bool equal(const Tensor& a, const Tensor& b, Loc loc) {
+  (void)given(a, "equal", loc), (void)given(b, "equal", loc);
   if (!(a.sizes() == b.sizes()) || a.dtype() != b.dtype()) return false;
   if (a.dtype() == DType::i64 || a.dtype() == DType::i32) {
     return read<i64>(a, "equal", loc) == read<i64>(b, "equal", loc);
@@ -185,7 +192,8 @@ bool equal(const Tensor& a, const Tensor& b, Loc loc) {
 }
 
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan, Loc loc) {
-  Dims sizes = broadcast(a.sizes(), b.sizes(), "allclose");
+  (void)given(a, "allclose", loc), (void)given(b, "allclose", loc);
+  Dims sizes = with_line(loc, [&] { return broadcast(a.sizes(), b.sizes(), "allclose"); });
   std::vector<double> x = read<double>(ingot::expand(a, sizes, loc), "allclose", loc);
   std::vector<double> y = read<double>(ingot::expand(b, sizes, loc), "allclose", loc);
   for (std::size_t i = 0; i < x.size(); ++i) {

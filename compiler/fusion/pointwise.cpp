@@ -63,15 +63,13 @@ PointwiseProgram make_program(const Segment& s, const Group& group) {
   // read by an op (or view) elsewhere in the segment.
   std::vector<bool> in_group(s.ops.size(), false);
   for (int i : group.ops) in_group[static_cast<std::size_t>(i)] = true;
-  auto read_elsewhere = [&](int buffer) {
-    for (std::size_t i = 0; i < s.ops.size(); ++i) {
-      if (in_group[i]) continue;
-      for (int v : s.ops[i].in) {
-        if (v >= 0 && s.buffer_of(v) == buffer) return true;
-      }
+  std::vector<bool> read_elsewhere(s.buffers.size(), false);
+  for (std::size_t i = 0; i < s.ops.size(); ++i) {
+    if (in_group[i]) continue;
+    for (int v : s.ops[i].in) {
+      if (v >= 0) read_elsewhere[static_cast<std::size_t>(s.buffer_of(v))] = true;
     }
-    return false;
-  };
+  }
 
   std::map<int, Operand> place;  // by value, of what the group made
   std::map<int, int> reads;      // by value: operand number among reads
@@ -81,7 +79,7 @@ PointwiseProgram make_program(const Segment& s, const Group& group) {
     const SegmentOp& op = s.ops[static_cast<std::size_t>(i)];
     int v = op.out[0];
     const Buffer& b = s.buffer(s.buffer_of(v));
-    bool memory = b.live || !b.produced || read_elsewhere(s.buffer_of(v));
+    bool memory = b.live || !b.produced || read_elsewhere[static_cast<std::size_t>(s.buffer_of(v))];
     if (memory) {
       auto [at, fresh] = written_at.emplace(s.buffer_of(v), static_cast<int>(written.size()));
       if (fresh) written.push_back(v);

@@ -30,8 +30,8 @@ Cost cost_of(const RowProgram& p, const Segment& s) {
       for (int v : op.in) in.push_back(v < 0 ? nullptr : &s.meta(v));
       std::vector<Meta> out;
       for (int v : op.out) out.push_back(s.meta(v));
-      const Cost own =
-          op.op->cost(*op.op, {in.data(), static_cast<int>(in.size()), op.attrs, kCPU}, out.data());
+      const Cost own = op.op->cost(
+          *op.op, {in.data(), static_cast<int>(in.size()), op.attrs, out[0].device}, out.data());
       cost.flops += own.flops;
       cost.transcendentals += own.transcendentals;
     }

@@ -9,7 +9,8 @@ namespace ingot::compiler {
 void run_apart(const std::vector<int>& ops, const Segment& segment, const Binding& binding) {
   struct Free {
     std::size_t bytes;
-    void operator()(void* data) const { deallocate(data, bytes, kCPU); }
+    Device device;
+    void operator()(void* data) const { deallocate(data, bytes, device); }
   };
   std::vector<std::unique_ptr<void, Free>> owned;
   Binding whole = binding;
@@ -18,7 +19,8 @@ void run_apart(const std::vector<int>& ops, const Segment& segment, const Bindin
       const auto b = static_cast<std::size_t>(segment.buffer_of(v));
       if (whole.buffers[b] != nullptr) continue;
       const auto bytes = static_cast<std::size_t>(segment.buffers[b].bytes);
-      owned.emplace_back(allocate(bytes, kCPU), Free{bytes});
+      const Device device = segment.buffers[b].device;
+      owned.emplace_back(allocate(bytes, device), Free{bytes, device});
       whole.buffers[b] = owned.back().get();
     }
   }

@@ -104,6 +104,9 @@ struct Range {
     } else if (dtype == DType::u8 || dtype == DType::boolean) {
       least = 0;
       greatest = dtype == DType::u8 ? 255 : 1;
+    } else if (dtype == DType::f16) {
+      greatest = 65504;
+      least = -greatest;
     }
   }
 };

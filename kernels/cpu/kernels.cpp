@@ -8,6 +8,7 @@
 #include <ingot/kernels/cpu/products.h>
 #include <ingot/kernels/cpu/reduce.h>
 #include <ingot/kernels/cpu/rowops.h>
+#include <ingot/kernels/cpu/topk.h>
 #include <ingot/kernels/ops/structured/list.h>
 
 namespace ingot {
@@ -43,6 +44,7 @@ struct Table {
     set<IndexPut>(cpu_index_put);
 
     set<Sum, Mean, Prod, Amax, Amin, Any, All, Argmax, Argmin, MaxDim, MinDim, Var>(cpu_reduce);
+    set<Topk>(cpu_topk);
 
     set<Matmul>(cpu_matmul);
     set<Addmm>(cpu_addmm);

@@ -1,4 +1,6 @@
 // What a compiled function must notice between calls, and what must not cost a compilation.
+#include <algorithm>
+#include <chrono>
 #include <functional>
 
 #include <ingot/runtime/nn/nn.h>
@@ -76,13 +78,57 @@ TEST(Guards, Gd07AChangingNumberIsNoNewPath) {
 TEST(Guards, Gd08ManyNumbersShareOnePath) {
   auto f = compile([](const Tensor& t, int k) { return t + k; }, interpreted());
   Tensor x = zeros({4});
-  for (int k = 0; k < 20000; ++k) {
+  // The quickest of many short stretches of calls: what else runs on the machine only adds.
+  constexpr int kCalls = 20000, kWindow = 1000, kStretch = 20;
+  const auto quickest = [&](int from) {
+    double best = 1e300;
+    for (int k = from; k < from + kWindow; k += kStretch) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (int i = 0; i < kStretch; ++i) (void)f(x, k + i);
+      best = std::min(
+          best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return best;
+  };
+  const double first = quickest(0);
+  const std::string graph = f.graph();
+  for (int k = kWindow; k < kCalls - kWindow; ++k) {
     Tensor y = f(x, k);
-    if (k % 1000 != 999) continue;
+    if (k % kWindow != 0) continue;
     EXPECT_TRUE(equal(y, full({4}, static_cast<float>(k))));
   }
+  const double last = quickest(kCalls - kWindow);
+  EXPECT_LT(last, 2 * first);
+  EXPECT_EQ(f.graph(), graph);  // nothing was added
   EXPECT_EQ(f.ledger().variants, 1);
-  EXPECT_EQ(f.ledger().hits, 19999);
+  EXPECT_EQ(f.ledger().hits, kCalls - 1);
+}
+
+// The same where the number decides a stride, so that each call has a new signature:
+// beyond the limit nothing is kept, and calls are as quick as the first ones there.
+TEST(Guards, Gd08BeyondTheLimitNothingGrows) {
+  auto f = compile([](const Tensor& t) { return t + 1; }, interpreted());
+  const Tensor many = zeros({4 * 5000});
+  const auto input = [&](int k) { return many[{Slice(0, 4 * (k + 1), k + 1)}]; };  // other strides
+  constexpr int kCalls = 4000, kWindow = 400, kStretch = 20;
+  const auto quickest = [&](int from) {
+    double best = 1e300;
+    for (int k = from; k < from + kWindow; k += kStretch) {
+      std::vector<Tensor> inputs;
+      for (int i = 0; i < kStretch; ++i) inputs.push_back(input(k + i));
+      const auto begin = std::chrono::steady_clock::now();
+      for (const Tensor& t : inputs) (void)f(t);
+      best = std::min(
+          best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return best;
+  };
+  for (int k = 0; k < 100; ++k) (void)f(input(k));  // the limit, and the list of misses full
+  const double first = quickest(100);
+  for (int k = 100 + kWindow; k < kCalls; ++k) (void)f(input(k));
+  EXPECT_LT(quickest(kCalls), 2 * first);
+  EXPECT_EQ(f.ledger().variants, 16);
+  EXPECT_LE(f.ledger().misses.size(), 64u);
 }
 
 // A view and its base alternate, with other sizes each time: the kernel is compiled once a pattern.

@@ -1,4 +1,6 @@
 // Reductions: identities, infinities, cancellation, accumulators.
+#include <ingot/kernels/cpu/parallel.h>
+
 #include "cases/both_modes.h"
 
 namespace ingot {
@@ -132,15 +134,28 @@ TEST(Reduce, Rd11SumsOfManyOnes) {
   constexpr i64 kRows = 20000000, kMany = i64{1} << 25;
   {
     Tensor x = ones({kRows, 2});
-    EXPECT_TRUE(has_values(in_both_modes([](const Tensor& t) { return t.mean({0}); }, x), {1, 1}));
-    EXPECT_TRUE(has_values(x.sum({0}), {kRows, kRows}));
+    const auto along = [](const Tensor& t) { return stack({t.mean({0}), t.sum({0})}); };
+    EXPECT_TRUE(has_values(in_both_modes(along, x), {1, 1, kRows, kRows}));
+    EXPECT_TRUE(has_values(along(x.t().contiguous().t()), {1, 1, kRows, kRows}));
   }
   Tensor x = ones({kMany});
   EXPECT_TRUE(has_values(in_both_modes([](const Tensor& t) { return t.sum(); }, x), {kMany}));
-  Tensor pairs = x.view({kMany / 2, 2});
-  EXPECT_TRUE(has_values(pairs.sum({0}), {kMany / 2, kMany / 2}));
-  EXPECT_TRUE(has_values(pairs.sum({0}).sum({0}), {kMany}));
-  EXPECT_TRUE(has_values(pairs.sum({1}).sum({0}), {kMany}));
+  // Fused with what comes before, and on any number of threads.
+  const auto fused = [](const Tensor& t) { return (t * 2 - 1).sum(); };
+  const int threads = num_threads();
+  const auto compiled = compile(fused, interpreted());
+  for (int n : {1, 3}) {
+    set_num_threads(n);
+    EXPECT_TRUE(has_values(fused(x), {kMany}));
+    EXPECT_TRUE(has_values(compiled(x), {kMany}));
+  }
+  set_num_threads(threads);
+  const auto pairs = [](const Tensor& t) {
+    const Tensor two = t.view({-1, 2});
+    const Tensor columns = two.sum({0}), rows = two.sum({1});
+    return stack({columns[0], columns[1], columns.sum({0}), rows.sum({0}), rows.amax({0})});
+  };
+  EXPECT_TRUE(has_values(in_both_modes(pairs, x), {kMany / 2, kMany / 2, kMany, kMany, 2}));
 }
 
 // The mean of integers in an integer accumulator. Ours asks for a floating dtype, in both modes.

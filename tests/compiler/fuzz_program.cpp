@@ -16,6 +16,35 @@ std::uint64_t Dice::next() {
 
 namespace {
 
+// Rows of a user's own.
+INGOT_ROW(FuzzBend, {
+  static constexpr const char* name = "fuzz_bend";
+  template <class S>
+  static S value(S x) {
+    return (x + sqrt(x * x + S(4))) * S(0.5);
+  }
+  template <class S>
+  static S grad(S x, S, S dy) {
+    return dy * (S(1) + x / sqrt(x * x + S(4))) * S(0.5);
+  }
+});
+INGOT_ROW(FuzzMix, {
+  static constexpr const char* name = "fuzz_mix";
+  template <class S>
+  static S value(S a, S b) {
+    return select(a > b, a - b * S(0.25), tanh(b) * a);
+  }
+  template <class S>
+  static S grad_a(S a, S b, S, S dy) {
+    return select(a > b, dy, dy * tanh(b));
+  }
+  template <class S>
+  static S grad_b(S a, S b, S, S dy) {
+    const S t = tanh(b);
+    return select(a > b, dy * S(-0.25), dy * a * (S(1) - t * t));
+  }
+});
+
 Tensor noise(Dims sizes, Dice& dice) {
   std::vector<float> values(static_cast<std::size_t>(sizes.product()));
   for (float& v : values) v = static_cast<float>(dice.real() * 4 - 2);
@@ -117,7 +146,10 @@ class Run {
 
   void unary() {
     Tensor x = floating();
-    switch (shape_.below(12)) {
+    switch (shape_.below(14)) {
+      case 11:
+      case 12:
+        return push(op<FuzzBend>(x));
       case 0:
         return push(exp(clamp(x, -4, 4)));
       case 1:
@@ -147,7 +179,9 @@ class Run {
   void binary() {
     Tensor x = any();
     Tensor y = partner(x);
-    switch (shape_.below(9)) {
+    switch (shape_.below(10)) {
+      case 9:
+        return push(op<FuzzMix>(x, y));
       case 0:
       case 1:
         return push(add(x, y));

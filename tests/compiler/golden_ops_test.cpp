@@ -1,7 +1,10 @@
 // Every case of tests/golden/ops.txt (made by ops.py with PyTorch), eager and compiled, and a check
 // that no op lacks one.
+#include <algorithm>
+#include <fstream>
 #include <functional>
 #include <map>
+#include <regex>
 #include <set>
 
 #include <ingot/kernels/ops/registry.h>
@@ -129,6 +132,21 @@ const std::map<std::string, Run> kOthers = {
                                       : lerp(c.in[0], c.in[1], c.numbers[0])),
     INGOT_ONE("addcmul", addcmul(c.in[0], c.in[1], c.in[2], c.real("value", 1))),
     INGOT_ONE("addcdiv", addcdiv(c.in[0], c.in[1], c.in[2], c.real("value", 1))),
+    INGOT_ONE("view", view(c.in[0], c.dims("sizes"))),
+    INGOT_ONE("narrow",
+              narrow(c.in[0], c.integer("axis"), c.integer("start"), c.integer("length"))),
+    INGOT_ONE("flatten", flatten(c.in[0], c.integer("start", 0), c.integer("end", -1))),
+    INGOT_ONE("zeros_like", zeros_like(c.in[0])),
+    INGOT_ONE("ones_like", ones_like(c.in[0])),
+    INGOT_ONE("full_like", full_like(c.in[0], c.numbers[0])),
+    INGOT_ONE("empty_like", empty_like(c.in[0])),
+    INGOT_ONE("empty", empty(c.dims("sizes"))),
+    INGOT_ONE("scalar_tensor", scalar_tensor(c.numbers[0])),
+    INGOT_ONE("tensor", tensor({c.attrs.at("values")[0], c.attrs.at("values")[1],
+                                c.attrs.at("values")[2]})),
+    INGOT_ONE("equal", scalar_tensor(equal(c.in[0], c.in[1]))),
+    INGOT_ONE("allclose", scalar_tensor(allclose(c.in[0], c.in[1], c.real("relative", 1e-5),
+                                                 c.real("absolute", 1e-8), c.integer("nan") != 0))),
     INGOT_ONE("reshape", reshape(c.in[0], c.dims("sizes"))),
     INGOT_ONE("permute", permute(c.in[0], c.dims("axes"))),
     INGOT_ONE("transpose", transpose(c.in[0], static_cast<int>(c.dims("axes")[0]),
@@ -176,6 +194,12 @@ const std::map<std::string, Run> kOthers = {
     INGOT_REDUCTION(all),
     INGOT_ONE("var",
               var(c.in[0], c.dims("axes"), c.integer("correction", 1), c.integer("keepdim") != 0)),
+    INGOT_ONE("std", c.in[0].std(c.dims("axes"), c.integer("correction", 1),
+                                 c.integer("keepdim") != 0)),
+    {"topk",
+     [](const GoldenCase& c) {
+       return extreme(topk(c.in[0], c.integer("k"), c.integer("axis"), c.integer("largest") != 0));
+     }},
     {"max_dim", [](const GoldenCase& c) { return extreme(max(c.in[0], c.integer("axis"))); }},
     {"min_dim", [](const GoldenCase& c) { return extreme(min(c.in[0], c.integer("axis"))); }},
     {"argmax", [](const GoldenCase& c) { return arg_of(c, true); }},
@@ -255,6 +279,56 @@ TEST(GoldenOps, CompiledGiveEagersBits) {
   }
 }
 
+using UnaryWrite = Tensor& (Tensor::*)(Loc);
+using BinaryWrite = Tensor& (Tensor::*)(const Arg&);
+const std::map<std::string, UnaryWrite> kUnaryWrites = {
+    {"neg", &Tensor::neg_},       {"abs", &Tensor::abs_},
+    {"exp", &Tensor::exp_},       {"log", &Tensor::log_},
+    {"sqrt", &Tensor::sqrt_},     {"rsqrt", &Tensor::rsqrt_},
+    {"square", &Tensor::square_}, {"reciprocal", &Tensor::reciprocal_},
+    {"tanh", &Tensor::tanh_},     {"sigmoid", &Tensor::sigmoid_},
+    {"relu", &Tensor::relu_},     {"floor", &Tensor::floor_},
+    {"ceil", &Tensor::ceil_},     {"round", &Tensor::round_}};
+const std::map<std::string, BinaryWrite> kBinaryWrites = {{"add", &Tensor::add_},
+                                                          {"sub", &Tensor::sub_},
+                                                          {"mul", &Tensor::mul_},
+                                                          {"div", &Tensor::div_},
+                                                          {"pow", &Tensor::pow_}};
+
+// The case through the method that writes its first operand, or nothing where there is none.
+std::optional<Tensor> written(const GoldenCase& c) {
+  if (c.order.empty() || c.order[0] != 't' || c.out.size() != 1) return {};
+  Tensor x = c.in[0].clone();
+  if (!(x.sizes() == c.out[0].sizes()) || x.dtype() != c.out[0].dtype()) return {};
+  if (auto it = kUnaryWrites.find(c.op); it != kUnaryWrites.end())
+    return (x.*it->second)(Loc::here());
+  if (auto it = kBinaryWrites.find(c.op); it != kBinaryWrites.end()) {
+    return c.in.size() > 1 ? (x.*it->second)(c.in[1]) : (x.*it->second)(c.numbers[0]);
+  }
+  if (c.op == "clamp") return x.clamp_(bound(c, "min"), bound(c, "max"));
+  if (c.op == "lerp" && c.in.size() > 2) return x.lerp_(c.in[1], c.in[2]);
+  if (c.op == "lerp") return x.lerp_(c.in[1], c.numbers[0]);
+  if (c.op == "addcmul") return x.addcmul_(c.in[1], c.in[2], c.real("value", 1));
+  if (c.op == "addcdiv") return x.addcdiv_(c.in[1], c.in[2], c.real("value", 1));
+  return {};
+}
+
+TEST(GoldenOps, MethodsThatWriteGiveThemToo) {
+  std::set<std::string> ops;
+  for (const GoldenCase& c : all_cases()) {
+    SCOPED_TRACE(c.op + ", ops.txt:" + std::to_string(c.line));
+    try {
+      const std::optional<Tensor> got = written(c);
+      if (!got) continue;
+      ops.insert(c.op);
+      expect_close(*got, c.out[0], c);
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << e.what();
+    }
+  }
+  EXPECT_EQ(ops.size(), kUnaryWrites.size() + kBinaryWrites.size() + 4);
+}
+
 struct OpNames : Observer {
   void begin(const Event& event) override {
     if (event.op != nullptr) seen.insert(event.op->name);
@@ -284,6 +358,83 @@ TEST(GoldenOps, NoOpIsWithoutACase) {
     if (is_exempt(*op)) continue;
     EXPECT_EQ(names.seen.count(op->name), 1u) << op->name;
   }
+}
+
+// Public functions and methods without golden values, by reason. What reads or shows a tensor is
+// tested where it belongs.
+const std::map<std::string, std::string> kWithoutCases = {
+    {"rand", "random"},           {"randn", "random"},
+    {"randint", "random"},        {"randperm", "random"},
+    {"dropout", "random"},        {"uniform_", "random"},
+    {"normal_", "random"},        {"from_vector", "how cases are read"},
+    {"from_blob", "borrows"},     {"cpu", "one device"},
+    {"cuda", "one device"},       {"grad", "autograd"},
+    {"mutable_grad", "autograd"}, {"requires_grad_", "autograd"},
+    {"debug", "for debuggers"}};
+// Names in the code and in ops.txt that differ.
+const std::map<std::string, std::string> kCaseNames = {{"to", "to_i64"},
+                                                       {"t", "transpose"},
+                                                       {"zero_", "fill_"},
+                                                       {"max", "max_dim"},
+                                                       {"min", "min_dim"}};
+
+TEST(GoldenOps, NoPublicFunctionIsWithoutACase) {
+  std::set<std::string> tested;
+  for (const GoldenCase& c : all_cases()) tested.insert(c.op);
+  for (const auto& [op, write] : kUnaryWrites) tested.insert(op + "_");
+  for (const auto& [op, write] : kBinaryWrites) tested.insert(op + "_");
+  for (const char* op : {"clamp_", "lerp_", "addcmul_", "addcdiv_"}) tested.insert(op);
+  std::set<std::string> found;
+  const std::regex declaration(
+      R"(^\s*(?:const )?(?:struct )?(?:Tensor&?|ValuesIndices|bool) (\w+)\(.*)");
+  for (const char* header : {"/runtime/ops.h", "/runtime/tensor.h"}) {
+    std::ifstream file(std::string(INGOT_SOURCE_DIR) + header);
+    ASSERT_TRUE(file);
+    std::smatch match;
+    bool in_tensor = std::string(header) == "/runtime/ops.h";
+    for (std::string line; std::getline(file, line);) {
+      in_tensor |= line.find("  // Ops as methods") == 0;  // before it: what is no op
+      if (in_tensor && std::regex_match(line, match, declaration)) found.insert(match[1]);
+      if (line.find("  TensorImpl* impl()") == 0) in_tensor = false;
+    }
+  }
+  EXPECT_GT(found.size(), 130u);
+  for (const std::string& name : found) {
+    if (kWithoutCases.count(name) != 0) continue;
+    const auto other = kCaseNames.find(name);
+    EXPECT_EQ(tested.count(other == kCaseNames.end() ? name : other->second), 1u) << name;
+  }
+  for (const auto& [name, reason] : kWithoutCases) EXPECT_EQ(tested.count(name), 0u) << name;
+}
+
+// What holds for every randperm: its numbers are Philox's, not PyTorch's.
+TEST(GoldenOps, RandpermIsAPermutation) {
+  for (const i64 n : {0, 1, 2, 7, 1000}) {
+    manual_seed(5);
+    const Tensor a = randperm(n), b = randperm(n);
+    EXPECT_EQ(a.dtype(), DType::i64);
+    for (const Tensor& p : {a, b}) {
+      std::vector<i64> values = p.to_vector<i64>();
+      std::sort(values.begin(), values.end());
+      EXPECT_EQ(values, arange(n).to_vector<i64>());
+    }
+    if (n > 10) {
+      EXPECT_FALSE(equal(a, b));
+      EXPECT_FALSE(equal(a, arange(n)));
+    }
+    manual_seed(5);
+    EXPECT_TRUE(equal(a, randperm(n)));
+  }
+  // Every place is about equally likely to get every number.
+  int counts[4][4] = {};
+  for (int i = 0; i < 4000; ++i) {
+    const std::vector<i64> p = randperm(4).to_vector<i64>();
+    for (std::size_t k = 0; k < 4; ++k) ++counts[k][p[k]];
+  }
+  for (const auto& row : counts) {
+    for (int count : row) EXPECT_NEAR(count, 1000, 150);
+  }
+  EXPECT_TRUE(contains(error_of([] { (void)randperm(-1); }), "randperm"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <ingot/compiler/codegen/codegen.h>
 #include <ingot/ingot.h>
+#include <ingot/runtime/env.h>
 
 #include "support/eager_and_compiled.h"
 #include "user_rows_unit.h"
@@ -224,6 +225,41 @@ TEST(UserRows, TextThatDoesNotStandAloneRunsInItsUnit) {
   EXPECT_TRUE(contains(compiled.ledger().table(), "outside runs as its unit was compiled"));
 }
 
+// Registered as a test of its own with INGOT_CXX=none: no process is started, the unit's loop runs
+// in eager ops and in groups, and says so.
+TEST(UserRows, WithoutACompilerTheUnitsLoopRuns) {
+  if (env().cxx != "none") GTEST_SKIP() << "needs INGOT_CXX=none";
+  for (DType t : {kFloat, kDouble}) {
+    const Tensor a = noise({130, 7}, 1, t), b = noise({7}, 2, t);
+    const auto f = [](const Tensor& x, const Tensor& y) {
+      Tensor leaf = x.detach().requires_grad_();
+      Tensor z = op<Blend>(op<Hypot>(leaf * 2 + 1, y), op<Squareplus>(leaf - y), 0.3) * 0.7;
+      z.sum().backward();
+      return stack({z.detach(), leaf.grad()});
+    };
+    // The same formulas from built-in ops.
+    const auto built_in = [](const Tensor& x, const Tensor& y) {
+      const auto bend = [](const Tensor& v) { return (v + sqrt(v * v + 4)) * 0.5; };
+      Tensor leaf = x.detach().requires_grad_();
+      const Tensor p = leaf * 2 + 1, h = sqrt(p * p + y * y), s = bend(leaf - y);
+      Tensor z = (h + (s - h) * 0.3) * 0.7;
+      z.sum().backward();
+      return stack({z.detach(), leaf.grad()});
+    };
+    const Tensor eager = f(a, b);
+    EXPECT_TRUE(allclose(eager, built_in(a, b), t == kFloat ? 1e-5 : 1e-13, 1e-6));
+    EXPECT_TRUE(same_bits(f(a.t().contiguous().t(), b), eager));
+    const auto compiled = compile(f);
+    for (int call = 0; call < 3; ++call) EXPECT_TRUE(same_bits(eager, compiled(a, b)));
+    const Ledger ledger = compiled.ledger();
+    EXPECT_EQ(ledger.hits, 2);
+    EXPECT_EQ(ledger.compiles, 0);
+    EXPECT_LT(ledger.launches_compiled, ledger.launches_eager);  // groups, tile by tile
+    EXPECT_EQ(compiled.source(), "");
+    (void)in_both_modes(f, a, b);
+  }
+}
+
 TEST(UserRows, TrainingInsideCompile) {
   const auto make = [] {
     Tensor w = noise({8}, 3);
@@ -238,6 +274,44 @@ TEST(UserRows, TrainingInsideCompile) {
   };
   (void)same_as_eager(make);
   (void)same_as_eager(make, 3, {});
+}
+
+INGOT_ROW(HalfGrad, {
+  static constexpr const char* name = "half_grad";
+  template <class S>
+  static S value(S a, S b) {
+    return a * b;
+  }
+  template <class S>
+  static S grad_a(S, S b, S, S dy) {
+    return dy * b;
+  }
+});
+
+// Eager and compiled: the row, its line and the missing function; nothing else is differentiated.
+TEST(UserRows, BackwardThroughARowWithoutGradientIsRefused) {
+  Tensor w = noise({4}, 1).requires_grad_();
+  int line = 0;
+  const auto f = [&](const Tensor& x) {
+    line = __LINE__ + 1;
+    Tensor y = op<NoGrad>(x * w);
+    y.sum().backward();
+    return y;
+  };
+  const auto compiled = compile(f, interpreted());
+  const std::string error = error_of([&] { (void)f(ones({4})); });
+  EXPECT_TRUE(contains(error, "backward: no_grad_row has no gradient"));
+  EXPECT_TRUE(contains(error, "its row lacks a grad function"));
+  EXPECT_TRUE(contains(error, "user_rows_test.cpp:" + std::to_string(line)));
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_EQ(error_of([&] { (void)compiled(ones({4})); }), error);
+  }
+  EXPECT_FALSE(w.grad().defined());
+  Tensor a = noise({4}, 2).requires_grad_(), b = noise({4}, 3);
+  op<HalfGrad>(a, b).sum().backward();
+  EXPECT_TRUE(same_bits(a.grad(), b));
+  EXPECT_TRUE(contains(error_of([&] { op<HalfGrad>(b, a).sum().backward(); }), "half_grad"));
+  EXPECT_FALSE(op<NoGrad>(b).requires_grad());
 }
 
 TEST(UserRows, Names) {
@@ -327,6 +401,9 @@ TEST(Gradcheck, SaysWhenThereIsNothingToCheck) {
   const Tensor x = noise({4}, 1, kDouble);
   EXPECT_TRUE(
       contains(error_of([&] { (void)gradcheck([](const Tensor& a) { return op<NoGrad>(a); }, x); }),
+               "backward: no_grad_row has no gradient"));
+  EXPECT_TRUE(
+      contains(error_of([&] { (void)gradcheck([](const Tensor& a) { return a.detach(); }, x); }),
                "the result has no history"));
   EXPECT_TRUE(contains(
       error_of([&] { (void)gradcheck([](const Tensor& a) { return a; }, iota({3}, kInt64)); }),

@@ -46,8 +46,23 @@ TEST(Variants, TheErrorPolicyThrowsAndNamesTheLimit) {
 TEST(Variants, TheErrorPolicyHoldsForANewShape) {
   auto f = compile(power, {.disable = {"codegen"}, .max_variants = 1, .at_limit = AtLimit::error});
   (void)f(noise({4}, 3), 2);
-  EXPECT_TRUE(contains(error_of([&] { (void)f(noise({5}, 4), 2); }), "max_variants"));
+  const std::string error = error_of([&] { (void)f(noise({5}, 4), 2); });
+  EXPECT_TRUE(contains(error, "max_variants"));
+  EXPECT_TRUE(contains(error, "argument 0 is f32[5], recorded f32[4]"));
   EXPECT_EQ(error_of([&] { (void)f(noise({4}, 5), 2); }), "");
+}
+
+// At the limit a miss says what differs, as below it.
+TEST(Variants, MissesAtTheLimitSayWhichArgumentDiffers) {
+  auto f = compile(power, {.disable = {"codegen"}, .max_variants = 1});
+  for (int call = 0; call < 2; ++call) {
+    for (i64 n : {4, 5, 6}) (void)f(noise({n}, 3), 2);
+  }
+  const std::vector<Ledger::Event> misses = f.ledger().misses;
+  ASSERT_EQ(misses.size(), 2u) << f.ledger().table();
+  EXPECT_EQ(misses[0].what, "argument 0 is f32[5], recorded f32[4]");
+  EXPECT_EQ(misses[1].what, "argument 0 is f32[6], recorded f32[4]");
+  EXPECT_EQ(misses[1].count, 2);
 }
 
 TEST(Variants, NoneAllowedMeansEager) {

@@ -190,6 +190,13 @@ def movement():
             exact("slice", v, lambda t: t[:, 1:], axis=1, start=1)
             exact("slice", v, lambda t: t[..., -3:-1], axis=-1, start=-3, stop=-1)
             exact("slice", v, lambda t: t[..., ::3], axis=2, step=3)
+            exact("narrow", v, lambda t: t.narrow(2, 1, 2), axis=-1, start=1, length=2)
+            exact("flatten", v, lambda t: t.flatten())
+            exact("flatten", v, lambda t: t.flatten(1, -1), start=1, end=-1)
+            for op in "zeros_like ones_like".split():
+                exact(op, v)
+            exact("empty_like", v, torch.zeros_like)  # no old bytes are shown
+            exact("full_like", v + [1], torch.full_like)
             exact("select", v, lambda t: t.select(-1, -2), axis=-1, index=-2)
             exact("unsqueeze", v, lambda t: t.unsqueeze(-1), axis=-1)
             exact("flip", v, lambda t: t.flip(0, 2), axes=[0, -1])
@@ -205,6 +212,7 @@ def movement():
             exact("nonzero", v)
             exact("masked_select", v + [(x != x[0, 0, 0])])
             exact("copy_", v + [x[1]], lambda t, s: t.clone().copy_(s))
+        exact("view", [(x, "c")], lambda t: t.view(4, -1), sizes=[4, -1])
     x = fill((1, 3, 1), 1)
     exact("squeeze", [x], lambda t: t.squeeze())
     exact("squeeze", [x], lambda t: t.squeeze(-1), axis=-1)
@@ -233,6 +241,21 @@ def movement():
     exact("ones", [], lambda: torch.ones(2, 0), sizes=[2, 0])
     exact("full", [2.5], lambda v: torch.full((2,), v), sizes=[2])
     exact("full", [I64_MAX], lambda v: torch.full((2,), v), sizes=[2])
+    exact("empty", [], lambda: torch.zeros(2, 2), sizes=[2, 2])
+    exact("scalar_tensor", [2.5], torch.tensor)
+    exact("scalar_tensor", [-3], torch.tensor)
+    exact("tensor", [], lambda: torch.tensor([1.5, -2.0, 3.0]), values=[1.5, -2.0, 3.0])
+    near = torch.tensor([1.0, 1e-9, INF, NAN], dtype=torch.float64)
+    for name, other in (("same", near.clone()), ("near", near + 1e-9), ("far", near * 1.5)):
+        for keep in (3, 4):  # with and without the NaN
+            pair = [near[:keep], other[:keep]]
+            exact("equal", pair, lambda a, b: torch.tensor(torch.equal(a, b)))
+            for nan in (0, 1):
+                exact("allclose", pair, lambda a, b, nan=nan: torch.tensor(
+                    torch.allclose(a, b, equal_nan=bool(nan))), nan=nan)
+    exact("equal", [torch.ones(2), torch.ones(2, 1)], lambda a, b: torch.tensor(torch.equal(a, b)))
+    exact("allclose", [torch.tensor([1.0, 2.0]), torch.tensor([1.25, 2.5])], lambda a, b:
+          torch.tensor(torch.allclose(a, b, rtol=0.0, atol=0.5)), relative=0.0, absolute=0.5)
     exact("fill_", [fill((2, 2), 1), 3], lambda t, v: torch.full_like(t, v))
     exact("eye", [], lambda: torch.eye(3), n=3)
     exact("arange", [5], torch.arange)
@@ -257,6 +280,12 @@ def reductions():
             for op in "max min".split():
                 f = getattr(torch, op)
                 exact(op + "_dim", v, lambda t, f=f: tuple(f(t, dim=-1)), axis=-1)
+            inexact("std", v, lambda t: torch.std(t, dim=(0, 2)), axes=[0, -1], **slack)
+            inexact("std", v, lambda t: torch.std(t, dim=1, keepdim=True), axes=[1], keepdim=1,
+                    **slack)
+            for k, axis, largest in ((3, -1, 1), (2, 0, 0), (4, 1, 1), (0, 1, 1)):
+                exact("topk", v, lambda t: tuple(torch.topk(t, k, axis, bool(largest))), k=k,
+                      axis=axis, largest=largest)
             for op in "argmax argmin".split():
                 f = getattr(torch, op)
                 exact(op, v, lambda t, f=f: f(t, dim=0, keepdim=True), axis=0, keepdim=1)
@@ -264,6 +293,12 @@ def reductions():
                 correction=0, **slack)
         for op in "argmax argmin".split():
             exact(op, [tie.to(dtype)], lambda t, op=op: getattr(torch, op)(t, dim=1), axis=1)
+        inexact("std", [x], lambda t: torch.std(t, dim=(1,), unbiased=False), axes=[1],
+                correction=0, **slack)
+        nan_once = torch.tensor([[1.0, NAN, -INF, 3.0], [INF, 2.0, -2.0, 0.5]], dtype=dtype)
+        for largest in (0, 1):
+            exact("topk", [nan_once], lambda t: tuple(torch.topk(t, 4, 1, bool(largest))), k=4,
+                  axis=1, largest=largest)
         exact("max_dim", [tie.to(dtype)], lambda t: tuple(torch.max(t, dim=1)), axis=1)
         exact("amax", [tie.to(dtype)], lambda t: torch.amax(t, dim=1), axes=[1])
         rows = [torch.tensor([[-INF, -INF], [0.0, -INF], [1.0, 2.0]], dtype=dtype)]
@@ -273,6 +308,9 @@ def reductions():
             inexact(op, [(x * 8, "t")], lambda t, f=f: f(t, dim=1), axis=1, **slack)
             inexact(op, [(x * 8, "c")], lambda t, f=f: f(t, dim=2), axis=-1, **slack)
     exact("argmax", [torch.tensor([[1, 5], [5, 0]])])
+    exact("topk", [torch.tensor([3, I64_MAX, I64_MIN, 7])], lambda t: tuple(torch.topk(t, 2)), k=2,
+          axis=-1, largest=1)
+    exact("topk", [torch.tensor(2.5)], lambda t: tuple(torch.topk(t, 1)), k=1, axis=-1, largest=1)
     exact("sum", [torch.tensor([I64_MAX, 1, 5])])
     exact("sum", [torch.tensor([True, True, False])])
     exact("prod", [torch.tensor([I64_MAX, 3])])

@@ -1,5 +1,8 @@
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -62,6 +65,32 @@ TEST(OutFile, ErrorsNameTheFileAndTheReason) {
   std::filesystem::create_directory(folder / "taken/inside");
   OutFile file("test", folder / "taken");
   EXPECT_THROW(file.commit(), FileError);
+}
+
+// A rename would put a file in the place of the device, or of the link.
+TEST(OutFile, WhatIsNoFileIsWrittenTo) {
+  TempFolder folder;
+  const std::string pipe = folder / "pipe", link = folder / "link", file = folder / "file";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  OutFile through("test", pipe);
+  through.write("abc");
+  through.commit();
+  char got[4] = {};
+  EXPECT_EQ(::read(reader, got, sizeof got), 3);
+  EXPECT_STREQ(got, "abc");
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+
+  OutFile("test", file).commit();
+  std::filesystem::create_symlink(file, link);
+  OutFile linked("test", link);
+  linked.write("new");
+  linked.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_text(file), "new");
+  EXPECT_EQ(files_in(folder.path()), 3u);
 }
 
 TEST(OutFile, ManyWritersOfOneName) {

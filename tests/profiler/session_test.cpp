@@ -282,6 +282,23 @@ TEST(Session, MarkersAreFreeWhenOff) {
 #endif
 }
 
+TEST(Session, TheCallbackMayNotStepOrStop) {
+  Session* self = nullptr;
+  std::string of_step, of_stop;
+  Session session(options_of({.schedule = Schedule{.wait = 0, .warmup = 0, .active = 1},
+                              .on_trace_ready = [&](const Session&) {
+                                of_step = message_of([&] { self->step(); });
+                                of_stop = message_of([&] { self->stop(); });
+                              }}));
+  self = &session;
+  session.step();
+  EXPECT_EQ(of_step, "profiler: step() may not be called by on_trace_ready");
+  EXPECT_EQ(of_stop, "profiler: stop() may not be called by on_trace_ready");
+  EXPECT_EQ(session.step_number(), 1);
+  session.stop();
+  EXPECT_EQ(message_of([&] { (void)session.key_averages(); }), "no error");
+}
+
 TEST(Session, UnknownRangeIsNamed) {
   Session session(options_of());
   { record_function r("mine"); }

@@ -153,5 +153,48 @@ TEST(Autograd, GradientsHaveTheDTypeOfTheirTensor) {
   EXPECT_EQ(b.grad().dtype(), DType::f64);
 }
 
+// The hook's tensor has another handle on its bytes: .grad is written in place, they must stay.
+TEST(Autograd, AHooksResultIsNotTakenForTheGradientsOwnMemory) {
+  Tensor x = leaf({1, 2}), kept = tensor({5, 5}, kDouble);
+  for (int i = 0; i < 2; ++i) {
+    Tensor y = x + 0.0;
+    y.register_hook([&](const Tensor&) { return kept.detach(); });
+    y.sum().backward();
+  }
+  EXPECT_TRUE(has_values(x.grad(), {10, 10}));
+  EXPECT_TRUE(has_values(kept, {5, 5}));
+}
+
+TEST(Autograd, AHookMustKeepShapeAndDtype) {
+  for (bool of_leaf : {true, false}) {
+    Tensor x = leaf({1, 2});
+    Tensor y = of_leaf ? x : x * 2;
+    y.register_hook([](const Tensor&) { return ones({7}, kDouble); });
+    std::string error = error_of([&] { (y * 3).sum().backward(); });
+    EXPECT_TRUE(mentions(error, "a hook was given f64[2] and returned f64[7]; at autograd_test"))
+        << error;
+    EXPECT_FALSE(x.grad().defined());
+    EXPECT_TRUE(mentions(error_of([&] { y.register_hook({}); }), "empty function"));
+  }
+}
+
+// A result that cannot be differentiated says so, instead of passing for a constant.
+TEST(Autograd, BackwardNamesTheOpWithoutAGradient) {
+  Tensor x = tensor({1, 2, 3}, kDouble).requires_grad_();
+  Tensor p = prod(x);
+  const int line = __LINE__ - 1;
+  EXPECT_TRUE(p.requires_grad());
+  const std::string error = error_of([&] { (p + x.sum()).backward(); });
+  EXPECT_TRUE(contains(error, "backward: prod has no gradient")) << error;
+  EXPECT_TRUE(contains(error, "detach()"));
+  EXPECT_TRUE(contains(error, "; at autograd_test.cpp:" + std::to_string(line)));
+  // Where no gradient is wanted it is as before.
+  x.mutable_grad() = Tensor();
+  (prod(x.detach()) * x).sum().backward();
+  EXPECT_TRUE(has_values(x.grad(), {6, 6, 6}));
+  NoGradGuard no_grad;
+  EXPECT_FALSE(prod(x).requires_grad());
+}
+
 }  // namespace
 }  // namespace ingot

@@ -201,6 +201,9 @@ TEST(Gradients, OfReductions) {
       {"mean of all", s, [](const Tensors& x) { return x[0].mean(); }},
       {"max along", s, [](const Tensors& x) { return max(x[0], 1).values; }},
       {"min along", s, [](const Tensors& x) { return min(x[0], -1, true).values; }},
+      {"topk", s, [](const Tensors& x) { return topk(x[0], 2, 1).values; }},
+      {"topk, the smallest", s, [](const Tensors& x) { return topk(x[0], 3, -1, false).values; }},
+      {"topk of a number", {{}}, [](const Tensors& x) { return topk(x[0], 1).values; }},
       {"max of all", s, [](const Tensors& x) { return max(x[0]); }},
       {"logsumexp", s, [](const Tensors& x) { return logsumexp(x[0], 1); }},
   };

@@ -237,6 +237,7 @@ class Watch final : public Interceptor {
     structure.push_back(call.attrs);
   }
   void observe(Access, const Storage*, const char*, Loc) override { ++observations; }
+  void leave(const char*, Loc) override {}
 
   std::vector<std::string> ops;
   std::vector<Attrs> structure;

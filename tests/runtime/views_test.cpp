@@ -40,6 +40,22 @@ TEST(Views, OverlappingCopiesReadBeforeTheyWrite) {
   EXPECT_TRUE(has_values(x, {0, 0, 1, 2, 3, 4}));
 }
 
+// The line is that of the brackets, as everywhere, and so is the one a compiled function reports.
+TEST(Errors, OfBracketsNameTheirLine) {
+  Tensor x = iota({2, 3});
+  const auto line = [](int l) { return "; at views_test.cpp:" + std::to_string(l); };
+  EXPECT_TRUE(contains(error_of([&] { (void)x[2]; }), line(__LINE__)));
+  EXPECT_TRUE(contains(error_of([&] { (void)x[0][-4]; }), line(__LINE__)));
+  EXPECT_TRUE(contains(error_of([&] { (void)x[{1, 3}]; }), line(__LINE__)));
+  EXPECT_TRUE(contains(error_of([&] { (void)x[{All, All, 0}]; }), line(__LINE__)));
+  EXPECT_TRUE(contains(error_of([&] { (void)x[{Ellipsis, Ellipsis}]; }), line(__LINE__)));
+  EXPECT_TRUE(contains(error_of([&] { (void)x[{Slice(0, 2, -1)}]; }), line(__LINE__)));
+  EXPECT_TRUE(contains(error_of([&] { (void)x[tensor({5}, kInt64)]; }), line(__LINE__)));
+  EXPECT_TRUE(contains(error_of([&] { (void)x[ones({3, 3}) > 0]; }), line(__LINE__)));
+  EXPECT_TRUE(contains(error_of([&] { x[5] = 1; }), line(__LINE__)));
+  EXPECT_THROW((void)x[2], IndexError);
+}
+
 TEST(Errors, NameTheOpAndLeaveTensorsAsTheyWere) {
   Tensor x = iota({2, 3}), copy = x.clone();
   const auto version = x.get().storage->version;
@@ -56,6 +72,29 @@ TEST(Errors, NameTheOpAndLeaveTensorsAsTheyWere) {
          x.index_put_({tensor({0, 9}, kInt64)}, 5);
        }},
       {"mean", [&] { (void)mean(x.to(kInt64)); }},
+      // Refused before there is an op.
+      {"sum", [&] { (void)x.sum({2}); }},
+      {"sum",
+       [&] {
+         (void)x.sum({0, 0});
+       }},
+      {"logsumexp", [&] { (void)x.logsumexp(2); }},
+      {"softmax", [&] { (void)x.softmax(-3); }},
+      {"cat",
+       [&] {
+         (void)cat({x, x}, 2);
+       }},
+      {"flip", [&] { (void)x.flip({2}); }},
+      {"gather",
+       [&] {
+         (void)x.gather(2, zeros({1, 1}, kInt64));
+       }},
+      {"gelu", [&] { (void)gelu(x, "exact"); }},
+      {"masked_select", [&] { (void)masked_select(x, ones({5}) > 0); }},
+      {"size", [&] { (void)x.size(2); }},
+      {"requires_grad_", [&] { x.to(kInt64).requires_grad_(); }},
+      {"retain_grad", [&] { x.retain_grad(); }},
+      {"register_hook", [&] { x.register_hook([](const Tensor& dy) { return dy; }); }},
   };
   for (const auto& [op, act] : mistakes) {
     const std::string error = error_of(act);

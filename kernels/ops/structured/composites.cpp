@@ -40,8 +40,8 @@ void check_cross_entropy(const OpInfo& op, const Meta& logits, const Meta& targe
                          const Meta* weight) {
   check_floating(op, logits);
   INGOT_CHECK(logits.dim() == 2 && target.dim() == 1 && target.sizes[0] == logits.sizes[0],
-              "{}: logits {} need targets i64[{}], got {}", op.name, describe(logits),
-              logits.dim() == 2 ? to_string(logits.sizes[0]) : "rows", describe(target));
+              "{}: logits {} need targets i64{}, got {}", op.name, describe(logits),
+              logits.dim() == 2 ? to_string(Dims(logits.sizes[0])) : "[rows]", describe(target));
   INGOT_CHECK(target.dtype == DType::i64, "{}: targets must be class numbers i64, got {}", op.name,
               describe(target));
   INGOT_CHECK(weight == nullptr || (weight->dim() == 1 && weight->sizes[0] == logits.sizes[1] &&

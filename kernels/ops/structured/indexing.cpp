@@ -55,6 +55,7 @@ void IndexAdd::infer(const OpInfo& op, const OpArgs& args, Meta* out, i64*) {
   check_index(op, args[1]);
   Dims expected = args[0].sizes;
   expected[static_cast<int>(args.attrs.a)] = args[1].numel();
+  INGOT_CHECK(args[1].dim() <= 1, "index_add: the index must be 1-d, got {}", describe(args[1]));
   INGOT_CHECK(args[2].sizes == expected && args[2].dtype == args[0].dtype,
               "index_add: the source must be {}{}, got {}", ingot::name(args[0].dtype),
               to_string(expected), describe(args[2]));
@@ -79,6 +80,11 @@ void ScatterAdd::infer(const OpInfo& op, const OpArgs& args, Meta* out, i64*) {
                   args[0].dim() == args[1].dim(),
               "scatter_add: index {} and source {} do not fit {}", describe(args[1]),
               describe(args[2]), describe(args[0]));
+  for (int d = 0; d < args[0].dim(); ++d) {
+    INGOT_CHECK(d == args.attrs.a || args[1].sizes[d] <= args[0].sizes[d],
+                "scatter_add: index {} is larger than {} in dim {}", describe(args[1]),
+                describe(args[0]), d);
+  }
   set_dense(out, args[0], args[0].sizes);
 }
 

@@ -44,6 +44,7 @@ struct Argmax;
 struct Argmin;
 struct MaxDim;
 struct MinDim;
+struct Topk;
 struct Var;
 struct Matmul;
 struct Addmm;
@@ -73,8 +74,8 @@ struct List {
 using Rows = List<View, Permute, Slice, Select, Expand, Unsqueeze, Squeeze, AsStrided, Detach,
                   Clone, ToCopy, Copy, Full, Fill, Arange, Cat, Flip, SliceBackward, IndexSelect,
                   IndexAdd, Gather, ScatterAdd, Embedding, EmbeddingBackward, Index, IndexPut, Sum,
-                  Mean, Prod, Amax, Amin, Any, All, Argmax, Argmin, MaxDim, MinDim, Var, Matmul,
-                  Addmm, Linear, Softmax, LogSoftmax, SoftmaxBackward, LogSoftmaxBackward,
+                  Mean, Prod, Amax, Amin, Any, All, Argmax, Argmin, MaxDim, MinDim, Topk, Var,
+                  Matmul, Addmm, Linear, Softmax, LogSoftmax, SoftmaxBackward, LogSoftmaxBackward,
                   Logsumexp, LayerNorm, LayerNormBackward, LayerNormBackwardParams, CrossEntropy,
                   CrossEntropyBackward, Rand, Randn, Randint, UniformFill, NormalFill, Dropout>;
 

@@ -86,6 +86,21 @@ void ExtremeWithIndex::infer(const OpInfo& op, const OpArgs& args, Meta* out, i6
   set_reduced(args, DType::i64, out + 1);
 }
 
+void Topk::infer(const OpInfo&, const OpArgs& args, Meta* out, i64*) {
+  const Meta& x = args[0];
+  const auto axis = static_cast<int>(args.attrs.a);
+  const i64 size = x.dim() == 0 ? 1 : x.sizes[axis], k = args.attrs.b;
+  INGOT_CHECK_AS(IndexError, k >= 0 && k <= size,
+                 "topk: k = {} is out of range for size {} of dim {}", k, size, axis);
+  for (int i = 0; i < 2; ++i) {
+    out[i].dtype = i == 0 ? x.dtype : DType::i64;
+    out[i].device = x.device;
+    out[i].sizes = x.sizes;
+    if (x.dim() > 0) out[i].sizes[axis] = k;
+    out[i].strides = contiguous_strides(out[i].sizes);
+  }
+}
+
 void Var::infer(const OpInfo& op, const OpArgs& args, Meta* out, i64*) {
   check_floating(op, args[0]);
   set_reduced(args, args[0].dtype, out);

@@ -133,6 +133,27 @@ struct MinDim : ExtremeWithIndex {
   static constexpr const char* name = "min";
 };
 
+// The b largest (c: 1) or smallest elements along axis a, in order, with their i64 indices. NaN is
+// above all numbers; of equal elements the first comes first. The gradient goes to the chosen ones.
+struct Topk {
+  static constexpr const char* name = "topk";
+  static constexpr OpKind kind = OpKind::data;
+  static constexpr int n_in = 1;
+  static constexpr int n_out = 2;
+  static constexpr SaveMask saves = 1u << (kOut0 + 1);
+  static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
+  template <class T>
+  static void vjp(Vjp<T>& v) {
+    if (!v.has_dy(0)) return;
+    if (v.in_meta(0).sizes.empty()) {
+      v.set(0, v.dy(0));
+      return;
+    }
+    T zeros = zeros_meta(v.dy(0), v.in_meta(0));
+    v.set(0, scatter_add(zeros, static_cast<int>(v.attrs.a), v.out(1), v.dy(0)));
+  }
+};
+
 // Two passes: mean, then squares of differences. b: the correction (1: sample variance).
 struct Var : ReductionRow {
   static constexpr const char* name = "var";

@@ -1,4 +1,4 @@
-#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/sizes.h>
 #include <ingot/kernels/ops/structured/views.h>
 
 namespace ingot::structured {
@@ -38,6 +38,7 @@ void View::infer(const OpInfo&, const OpArgs& args, Meta* out, i64* offset) {
   out->dtype = x.dtype;
   out->device = x.device;
   out->sizes = sizes;
+  check_sizes("view", sizes);
   INGOT_CHECK(sizes.product() == x.numel(), "view: shape {} does not hold the {} elements of {}",
               to_string(sizes), x.numel(), describe(x));
   INGOT_CHECK(view_strides(x, sizes, &out->strides),
@@ -89,6 +90,7 @@ void Expand::infer(const OpInfo&, const OpArgs& args, Meta* out, i64* offset) {
   const Meta& x = args[0];
   const Dims& sizes = args.attrs.dims;
   int shift = sizes.size() - x.dim();
+  check_sizes("expand", sizes);
   INGOT_CHECK(shift >= 0, "expand: {} has more dims than {}", describe(x), to_string(sizes));
   for (int i = 0; i < x.dim(); ++i) {
     INGOT_CHECK(x.sizes[i] == 1 || x.sizes[i] == sizes[i + shift],
