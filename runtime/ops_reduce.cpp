@@ -86,7 +86,7 @@ ValuesIndices min(const Tensor& x, int axis, bool keepdim, Loc loc) {
 }
 ValuesIndices topk(const Tensor& x, i64 k, int axis, bool largest, Loc loc) {
   Attrs attrs;
-  attrs.a = axis_at(axis, x.dim(), "topk", loc);
+  attrs.a = axis_of(x, axis, "topk", loc);
   attrs.b = k;
   attrs.c = largest ? 1 : 0;
   const Tensor* in[] = {&x};

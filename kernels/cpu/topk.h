@@ -1,4 +1,5 @@
-// CPU kernel of topk. Owns: this entry point. Must not know: allocation of results.
+// CPU kernel of the row topk in kernels/ops/structured/reductions.h.
+// Owns: this entry point. Must not know: allocation of results.
 #pragma once
 
 #include <ingot/kernels/kernel_table.h>
