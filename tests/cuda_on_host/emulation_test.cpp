@@ -153,6 +153,17 @@ TEST(Emulation, LaunchesThatNoGpuTakesAreErrors) {
   probe_block_sums(nullptr, nullptr, 0, 32);
 }
 
+TEST(Emulation, MisalignedVectorLoadsAreFound) {
+  alignas(16) float in[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+  float out[4];
+  probe_vector_load(out, in + 4);
+  EXPECT_EQ(out[3], 7);
+#if defined(INGOT_TRAPS_ON_MISALIGNMENT)
+  EXPECT_DEATH(probe_vector_load(out, in + 1),
+               "misaligned access in or after the kernel that probe_vector_load launches");
+#endif
+}
+
 TEST(Emulation, WritesBeyondGuardedMemoryAreFound) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "AddressSanitizer finds them";

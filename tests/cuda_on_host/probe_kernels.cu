@@ -77,6 +77,11 @@ __global__ void reversed(int* out, int written) {
   out[t] = part[n - 1 - t];
 }
 
+__global__ void vector_load(float* out, const float* in) {
+  const auto pack = *reinterpret_cast<const Pack<float, 4>*>(in);
+  for (int l = 0; l < 4; ++l) out[l] = pack.v[l];
+}
+
 __global__ void exit_before_barrier() {
   if (threadIdx.x == 5) return;
   __syncthreads();
@@ -117,6 +122,8 @@ void probe_atomics(int* sum, int* most, unsigned* turn, int blocks, int threads)
 void probe_dynamic_shared(int* out, int threads, int written) {
   launch(reversed, {1, unsigned(threads), unsigned(threads) * 4}, out, written);
 }
+
+void probe_vector_load(float* out, const float* in) { launch(vector_load, {1, 1}, out, in); }
 
 void probe_exit_before_barrier(int threads) { launch(exit_before_barrier, {1, unsigned(threads)}); }
 void probe_different_barriers(int threads) { launch(different_barriers, {1, unsigned(threads)}); }

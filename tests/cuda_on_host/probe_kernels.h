@@ -4,7 +4,8 @@
 
 #include <ingot/kernels/ops/isa.h>
 
-namespace ingot::isa_emulated {
+namespace ingot {
+inline namespace isa_emulated {
 
 // out[block] = the sum of in[block * threads ...], over shared memory and barriers.
 void probe_block_sums(float* out, const float* in, int blocks, int threads);
@@ -21,9 +22,13 @@ void probe_atomics(int* sum, int* most, unsigned* turn, int blocks, int threads)
 // Dynamic shared memory, reversed through it.
 void probe_dynamic_shared(int* out, int threads, int written);
 
+// Loads 16 bytes from `in`, at once.
+void probe_vector_load(float* out, const float* in);
+
 void probe_exit_before_barrier(int threads);
 void probe_different_barriers(int threads);
 void probe_lane_outside_mask();
 void probe_lost_lane();
 
-}  // namespace ingot::isa_emulated
+}  // namespace isa_emulated
+}  // namespace ingot

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <ingot/compiler/compile.h>
+#include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/generator.h>
 
 #include "support/tensor_checks.h"
@@ -57,6 +58,8 @@ Tensor in_both_modes(F f, const A&... args) {
     for (int call = 0; call < 3; ++call) {
       EXPECT_TRUE(same_bits(eager, compiled(args...))) << "compiled, call " << call;
     }
+    // Where something else sees every op already, compiled functions run eagerly.
+    if (t_interceptor != nullptr) continue;
     EXPECT_EQ(compiled.ledger().hits, 2) << compiled.ledger().table();
   }
   return eager;

@@ -1,0 +1,19 @@
+// What the tests call of kernels/cuda as it is built for the host.
+// Owns: the declarations in isa_emulated, the stand-in for cublasLt. Must not know: single kernels.
+#pragma once
+
+#include <ingot/kernels/kernel_table.h>
+
+namespace ingot {
+
+inline namespace isa_emulated {
+Kernel cuda_kernel(const OpInfo& op);
+}  // namespace isa_emulated
+
+namespace emulation {
+// Whether this thread's products find an algorithm in cublasLt (a plain loop here); without one
+// they go to the kernel of gemm_simple.cu.
+void set_library(bool finds);
+}  // namespace emulation
+
+}  // namespace ingot

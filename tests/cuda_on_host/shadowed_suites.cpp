@@ -1,0 +1,45 @@
+// The tests of other folders that this program holds too run under a shadow: each op that they call
+// eagerly is compared with its CUDA kernel on the host.
+#include <cstring>
+#include <iostream>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "cuda_on_host/shadow.h"
+
+namespace ingot::emulation {
+namespace {
+
+class UnderShadow : public ::testing::EmptyTestEventListener {
+  void OnTestStart(const ::testing::TestInfo& test) override {
+    // This folder's own tests say themselves what is shadowed.
+    for (const char* own : {"Emulation", "Shadow"}) {
+      if (std::strstr(test.test_suite_name(), own) != nullptr) return;
+    }
+    shadow_.emplace();
+  }
+  void OnTestEnd(const ::testing::TestInfo&) override { shadow_.reset(); }
+  void OnTestProgramEnd(const ::testing::UnitTest&) override {
+    const Shadow::Tally& tally = Shadow::tally();
+    i64 calls = 0;
+    for (const auto& [name, n] : tally.compared) calls += n;
+    if (calls > 0) {
+      std::cout << calls << " calls of " << tally.compared.size() << " ops compared, "
+                << tally.failures << " differ\n";
+    }
+    for (const auto& [name, n] : tally.missing) {
+      std::cout << name << ": no CUDA kernel for " << n << " calls\n";
+    }
+  }
+
+  std::optional<Shadow> shadow_;
+};
+
+[[maybe_unused]] const bool kRegistered = [] {
+  ::testing::UnitTest::GetInstance()->listeners().Append(new UnderShadow);
+  return true;
+}();
+
+}  // namespace
+}  // namespace ingot::emulation
