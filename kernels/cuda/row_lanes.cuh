@@ -205,12 +205,19 @@ __device__ __forceinline__ auto reduce_values_over(const LaneOf<kSlots>& at, con
   }));
 }
 
-// One piece of a plain reduction, each element seen once: the same order as reduce_over's, with
-// four vectors on their way. load(i, left) -> States of the vector at i.
+// How many vectors are on their way at once, at most kMost: what their states leave room for in
+// registers.
+template <class State, int kWidth, int kMost>
+inline constexpr int vectors_ahead = sizeof(State) * kWidth <= 16   ? kMost
+                                     : sizeof(State) * kWidth <= 32 ? kMost / 2
+                                                                    : 2;
+
+// One piece of a plain reduction, each element seen once, in the same order as reduce_over's.
+// load(i, left) -> States of the vector at i.
 template <class R, class Load>
 __device__ __forceinline__ typename R::State reduce_once(const RowLane<int>& at, const Load& load) {
   using Vector = States<R, Load::width>;
-  constexpr int kAhead = 4;
+  constexpr int kAhead = vectors_ahead<typename R::State, Load::width, 4>;
   typename R::State sum = R::identity();
   const int step = at.lanes * Load::width;
 #pragma unroll 1

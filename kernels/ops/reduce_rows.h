@@ -9,6 +9,7 @@
 // (lane l with lane l + 8, and so on). Longer sequences: the results of the blocks are again such a
 // sequence. Which sequence several reduced axes make is said in kernels/cpu/reduce_plan.h.
 #include <ingot/kernels/ops/convert.h>
+#include <ingot/kernels/ops/math_bits.h>
 
 #if defined(__CUDACC__)
 #define INGOT_LOOP_INDEPENDENT
@@ -60,7 +61,7 @@ struct MaxRow {
   template <class T>
   INGOT_HD static Num<T> identity() {
     if constexpr (is_float<T>) {
-      return Num<T>(-__builtin_inff());
+      return Num<T>(-math::infinity());
     } else {
       return Num<T>(IntegerRange<T>::least);
     }
@@ -79,7 +80,7 @@ struct MinRow : MaxRow {
   template <class T>
   INGOT_HD static Num<T> identity() {
     if constexpr (is_float<T>) {
-      return Num<T>(__builtin_inff());
+      return Num<T>(math::infinity());
     } else {
       return Num<T>(IntegerRange<T>::greatest);
     }

@@ -118,7 +118,7 @@ struct RowLogSum {
 
   // An infinite maximum is the result; -inf that of an empty row.
   INGOT_HD Num<T> logsumexp() const {
-    return select(abs(max) == Num<T>(__builtin_inff()), max, max + log_total);
+    return select(abs(max) == Num<T>(math::infinity()), max, max + log_total);
   }
 };
 

@@ -210,6 +210,31 @@ TEST(CudaReductions, MiddleAxesAndManySmallMatrices) {
   }
 }
 
+TEST(CudaReductions, OfNoElements) {
+  Rng rng(8);
+  for (const OpInfo* op : {&structured_op<Sum>, &structured_op<Prod>, &structured_op<Any>,
+                           &structured_op<All>, &structured_op<Mean>, &structured_op<Var>}) {
+    for (const Dims& sizes : {Dims{0, 5}, Dims{5, 0}, Dims{40, 0, 3}, Dims{0, 3, 0}}) {
+      Buffer x(DType::f32, sizes);
+      for (int axis = 0; axis < sizes.size(); ++axis) {
+        Attrs attrs = over({axis});
+        attrs.b = op->id == id_of<Var>() ? 1 : 0;
+        expect_close({*op, {&x}, attrs});
+      }
+    }
+  }
+  Buffer x(DType::f32, {3, 0}), y(DType::f32, {0, 3});
+  for (Buffer* b : {&x, &y}) {
+    Attrs attrs;
+    attrs.a = 1;
+    expect_close({structured_op<Softmax>, {b}, attrs});
+    expect_close({structured_op<Logsumexp>, {b}, over({1})});
+    attrs.c = 1;
+    attrs.add_scalar(1e-5);
+    expect_close({structured_op<LayerNorm>, {b, nullptr, nullptr}, attrs});
+  }
+}
+
 TEST(CudaReductions, TheFirstExtremeWins) {
   for (i64 n : {5, 100, 40000}) {
     Values values(static_cast<std::size_t>(2 * n), 1.0);
