@@ -32,9 +32,7 @@ struct TwoSums {
     Num<T> a, b;
   };
   static __device__ __forceinline__ State identity() { return {Num<T>(0), Num<T>(0)}; }
-  static __device__ __forceinline__ State merge(State x, State y) {
-    return {x.a + y.a, x.b + y.b};
-  }
+  static __device__ __forceinline__ State merge(State x, State y) { return {x.a + y.a, x.b + y.b}; }
 };
 
 // The first largest value with its place. NaN is the largest.
@@ -226,7 +224,8 @@ __device__ __forceinline__ typename R::State reduce_once(const RowLane<int>& at,
 #pragma unroll
     for (int u = 0; u < kAhead; ++u) s[u] = load(i + u * step, at.n - (i + u * step));
 #pragma unroll
-    for (int u = 0; u < kAhead; ++u) sum = R::merge(sum, s[u].template fold<false>(at.n - (i + u * step)));
+    for (int u = 0; u < kAhead; ++u)
+      sum = R::merge(sum, s[u].template fold<false>(at.n - (i + u * step)));
   }
   return reduce_lanes<R, 0>(sum, at.lanes);
 }

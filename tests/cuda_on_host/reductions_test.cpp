@@ -1,5 +1,6 @@
 // Reductions and row composites as CUDA kernels on the host: against the CPU's at the lengths where
 // their trees change, and the same bits whatever the layout, the address and the order of threads.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -87,9 +88,8 @@ Buffer with_gaps(Buffer& b) {
   i64 step = 1;
   std::vector<int> axes;
   for (int d = 0; d < b.meta().dim(); ++d) axes.push_back(d);
-  std::stable_sort(axes.begin(), axes.end(), [&](int x, int y) {
-    return b.meta().strides[x] > b.meta().strides[y];
-  });
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](int x, int y) { return b.meta().strides[x] > b.meta().strides[y]; });
   for (auto a = axes.rbegin(); a != axes.rend(); ++a) {
     strides[*a] = step;
     step = step * b.meta().sizes[*a] + 1;
@@ -309,7 +309,7 @@ TEST(CudaRowops, LayerNormAndItsGradients) {
     for (i64 n : {1, 3, 64, 100, 256, 768, 1024, 4096, 17000}) {
       for (int parameters = 0; parameters < 4; ++parameters) {
         const i64 rows = n > 3000 ? 2 : n == 64 ? 1200 : 7;
-        if (rows > 100 && parameters < 3) continue;
+        if ((n > 256 || rows > 100) && parameters < 3) continue;
         Buffer x(t, {rows, n}), dy(t, {rows, n}), weight(t, {n}), bias(t, {n});
         x.fill_random(rng, -1, 3);
         for (Buffer* b : {&dy, &weight, &bias}) b->fill_random(rng, -2, 2);
@@ -338,7 +338,7 @@ TEST(CudaRowops, CrossEntropyAndItsGradient) {
   Rng rng(7);
   for (DType t : kFloating) {
     for (i64 classes : {1, 2, 10, 128, 1000, 17000}) {
-      for (int form = 0; form < 12; ++form) {
+      for (int form = 0; form<12; form += classes> 500 ? 4 : 1) {
         const i64 rows = classes > 5000 ? 2 : 9;
         Buffer x(t, {rows, classes}), weight(t, {classes}), target(DType::i64, {rows});
         x.fill_random(rng, -3, 3);
