@@ -22,7 +22,7 @@ struct ColumnLane {
 template <class R, int kWidth, class Load>
 __device__ __forceinline__ States<R, kWidth> reduce_column(const ColumnLane& at, const Load& load) {
   using State = typename R::State;
-  constexpr int kAhead = 8;
+  constexpr int kAhead = vectors_ahead<State, kWidth, 8>;
   States<R, kWidth> sum;
 #pragma unroll
   for (int e = 0; e < kWidth; ++e) sum.v[e] = R::identity();

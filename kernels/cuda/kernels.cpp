@@ -5,9 +5,9 @@
 #include <ingot/kernels/cuda/indexing.h>
 #include <ingot/kernels/cuda/kernels.h>
 #include <ingot/kernels/cuda/products.h>
+#include <ingot/kernels/cuda/random.h>
 #include <ingot/kernels/cuda/reduce.h>
 #include <ingot/kernels/cuda/rowops.h>
-#include <ingot/kernels/cuda/random.h>
 #include <ingot/kernels/ops/structured/list.h>
 
 namespace ingot {

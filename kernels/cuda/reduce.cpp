@@ -108,9 +108,7 @@ class Operand {
   std::optional<DenseCopy> copy_;
 };
 
-std::size_t bytes_of(i64 n, DType dtype) {
-  return static_cast<std::size_t>(n * item_size(dtype));
-}
+std::size_t bytes_of(i64 n, DType dtype) { return static_cast<std::size_t>(n * item_size(dtype)); }
 
 void set_out(ReduceTask& task, void* out, DType dtype) {
   task.out = out;

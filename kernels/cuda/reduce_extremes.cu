@@ -52,8 +52,7 @@ struct TruthOp {
   using Value = int;
   using Reducer = ValueReducer<Row, int>;
   static constexpr bool placed = false, centred = false;
-  static __device__ __forceinline__ Num<int> state(const ReduceTask&, Num<int> v, Int64,
-                                                   Num<int>) {
+  static __device__ __forceinline__ Num<int> state(const ReduceTask&, Num<int> v, Int64, Num<int>) {
     return v;
   }
   static __device__ __forceinline__ void store(const ReduceTask& p, Int64 result, Num<int> v) {

@@ -71,8 +71,7 @@ struct RowPieceLoad {
   const Int64* places;
   Num<typename Op::Value> centre;
 
-  __device__ __forceinline__ States<typename Op::Reducer, width> operator()(int i,
-                                                                            int left) const {
+  __device__ __forceinline__ States<typename Op::Reducer, width> operator()(int i, int left) const {
     const auto v = load(i, left);
     States<typename Op::Reducer, width> s;
 #pragma unroll

@@ -45,9 +45,7 @@ void reduce_on_device(CudaReduce kind, ReduceAlong along, ReduceTask task, DType
   task.piece = cut.rows;
   if (cut.count == 1) return go(task);
 
-  const auto bytes = [&](int item) {
-    return static_cast<std::size_t>(results * cut.count * item);
-  };
+  const auto bytes = [&](int item) { return static_cast<std::size_t>(results * cut.count * item); };
   const DeviceScratch values(bytes(item_size(compute)));
   const bool placed = kind == CudaReduce::extreme;
   std::optional<DeviceScratch> places;

@@ -32,8 +32,7 @@ __device__ __forceinline__ auto log_sum_lanes(const LaneOf<kSlots>& at,
                                               RowValues<kSlots, Load>& x) {
   using T = typename Load::Value;
   using Values = RowValues<kSlots, Load>;
-  const Num<T> m =
-      reduce_values_over<rows::MaxRow, 0, kSlots>(at, x, [](Num<T> v) { return v; });
+  const Num<T> m = reduce_values_over<rows::MaxRow, 0, kSlots>(at, x, [](Num<T> v) { return v; });
   const rows::CentredExp<T> e{nullptr, m};
   Num<T> total;
   if constexpr (kKeep && Values::held) {
@@ -44,8 +43,8 @@ __device__ __forceinline__ auto log_sum_lanes(const LaneOf<kSlots>& at,
     });
     total = reduce_values_over<rows::SumRow, 1, kSlots>(at, x, [](Num<T> v) { return v; });
   } else {
-    total = reduce_values_over<rows::SumRow, 1, kSlots>(at, x,
-                                                        [=](Num<T> v) { return e.value(v); });
+    total =
+        reduce_values_over<rows::SumRow, 1, kSlots>(at, x, [=](Num<T> v) { return e.value(v); });
   }
   return LaneLogSum<T>{{m, log(total)}, total};
 }
@@ -87,8 +86,9 @@ __device__ __forceinline__ auto logsumexp_lanes(const LaneOf<kSlots>& at, const 
 }
 
 template <int kSlots, class Load, class Store>
-__device__ __forceinline__ void softmax_backward_lanes(const LaneOf<kSlots>& at, const Load& load_dy,
-                                                       const Load& load_y, const Store& store) {
+__device__ __forceinline__ void softmax_backward_lanes(const LaneOf<kSlots>& at,
+                                                       const Load& load_dy, const Load& load_y,
+                                                       const Store& store) {
   using T = typename Load::Value;
   using R = ValueReducer<rows::SumRow, T>;
   constexpr int kWidth = Load::width;
@@ -129,8 +129,7 @@ __device__ __forceinline__ auto centre_lanes(const LaneOf<kSlots>& at, const Val
   using N = Num<typename Values::Value>;
   const N count(at.n);
   const N mean = reduce_values_over<rows::SumRow, 0, kSlots>(at, x, [](N v) { return v; }) / count;
-  const N rest =
-      reduce_values_over<rows::SumRow, 1, kSlots>(at, x, [=](N v) { return v - mean; });
+  const N rest = reduce_values_over<rows::SumRow, 1, kSlots>(at, x, [=](N v) { return v - mean; });
   return mean + rest / count;
 }
 
@@ -170,9 +169,11 @@ __device__ __forceinline__ auto layer_norm_lanes(const LaneOf<kSlots>& at, const
 }
 
 template <int kSlots, class Load, class Store>
-__device__ __forceinline__ void layer_norm_backward_lanes(
-    const LaneOf<kSlots>& at, const Load& load_dy, const Load& load_x, const Load& weight,
-    rows::RowMoments<typename Load::Value> m, const Store& store) {
+__device__ __forceinline__ void layer_norm_backward_lanes(const LaneOf<kSlots>& at,
+                                                          const Load& load_dy, const Load& load_x,
+                                                          const Load& weight,
+                                                          rows::RowMoments<typename Load::Value> m,
+                                                          const Store& store) {
   using T = typename Load::Value;
   using R = TwoSums<T>;
   constexpr int kWidth = Load::width;

@@ -32,9 +32,7 @@ struct TwoSums {
     Num<T> a, b;
   };
   static __device__ __forceinline__ State identity() { return {Num<T>(0), Num<T>(0)}; }
-  static __device__ __forceinline__ State merge(State x, State y) {
-    return {x.a + y.a, x.b + y.b};
-  }
+  static __device__ __forceinline__ State merge(State x, State y) { return {x.a + y.a, x.b + y.b}; }
 };
 
 // The first largest value with its place. NaN is the largest.
@@ -205,12 +203,19 @@ __device__ __forceinline__ auto reduce_values_over(const LaneOf<kSlots>& at, con
   }));
 }
 
-// One piece of a plain reduction, each element seen once: the same order as reduce_over's, with
-// four vectors on their way. load(i, left) -> States of the vector at i.
+// How many vectors are on their way at once, at most kMost: what their states leave room for in
+// registers.
+template <class State, int kWidth, int kMost>
+inline constexpr int vectors_ahead = sizeof(State) * kWidth <= 16   ? kMost
+                                     : sizeof(State) * kWidth <= 32 ? kMost / 2
+                                                                    : 2;
+
+// One piece of a plain reduction, each element seen once, in the same order as reduce_over's.
+// load(i, left) -> States of the vector at i.
 template <class R, class Load>
 __device__ __forceinline__ typename R::State reduce_once(const RowLane<int>& at, const Load& load) {
   using Vector = States<R, Load::width>;
-  constexpr int kAhead = 4;
+  constexpr int kAhead = vectors_ahead<typename R::State, Load::width, 4>;
   typename R::State sum = R::identity();
   const int step = at.lanes * Load::width;
 #pragma unroll 1
@@ -219,7 +224,8 @@ __device__ __forceinline__ typename R::State reduce_once(const RowLane<int>& at,
 #pragma unroll
     for (int u = 0; u < kAhead; ++u) s[u] = load(i + u * step, at.n - (i + u * step));
 #pragma unroll
-    for (int u = 0; u < kAhead; ++u) sum = R::merge(sum, s[u].template fold<false>(at.n - (i + u * step)));
+    for (int u = 0; u < kAhead; ++u)
+      sum = R::merge(sum, s[u].template fold<false>(at.n - (i + u * step)));
   }
   return reduce_lanes<R, 0>(sum, at.lanes);
 }

@@ -59,8 +59,8 @@ INGOT_DEVICE constexpr int row_blocks(int width, int slots, int held) {
 #else
   constexpr int most = 2048;
 #endif
-  const int registers = slots * width * held;
-  const int wanted = registers <= 8 ? 2048 : registers < 16 ? 1536 : registers <= 32 ? 1024 : 512;
+  const int elements = slots * width * held, few = width == 8 ? 17 : 16;
+  const int wanted = slots == 0 ? 1024 : elements < few ? 1536 : elements <= 32 ? 1024 : 512;
   const int threads = wanted < most ? wanted : most;
   return threads < row_threads(width, slots) ? 1 : threads / row_threads(width, slots);
 }

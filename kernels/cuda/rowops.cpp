@@ -106,8 +106,7 @@ void cuda_layer_norm_backward_params(const KernelArgs& args) {
   task.vectors = has_vectors(task.dy, places, x.dtype) && has_vectors(task.x, places, x.dtype);
   task.rows = axes.rows;
   task.cols = axes.n;
-  const ColumnPieces cut =
-      column_pieces(task.rows, task.cols, 1, 16 / item_size(x.dtype));
+  const ColumnPieces cut = column_pieces(task.rows, task.cols, 1, 16 / item_size(x.dtype));
   task.pieces = cut.count;
   task.piece = cut.rows;
   task.out_dtype = static_cast<int>(x.dtype);

@@ -13,9 +13,7 @@ namespace {
 
 using structured::Reduction;
 
-std::size_t bytes_of(i64 n, DType dtype) {
-  return static_cast<std::size_t>(n * item_size(dtype));
-}
+std::size_t bytes_of(i64 n, DType dtype) { return static_cast<std::size_t>(n * item_size(dtype)); }
 
 // What both directions have in common.
 struct Problem {

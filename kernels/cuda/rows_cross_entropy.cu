@@ -54,9 +54,7 @@ struct CrossEntropyBackward {
   static constexpr int held = 1;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
     using T = typename ComputeTypeOf<S>::type;
-    const auto element = [](const void* x, Int64 i) {
-      return Num<T>(static_cast<const T*>(x)[i]);
-    };
+    const auto element = [](const void* x, Int64 i) { return Num<T>(static_cast<const T*>(x)[i]); };
     const auto x = load_row<S, kSlots>(p, p.in[0], row);
     const auto dx = store_row<S, kSlots>(p, row);
     const RowLoad<S, (kSlots > 0)> weight{static_cast<const S*>(p.weight), p.vectors};
@@ -74,8 +72,7 @@ struct CrossEntropyBackward {
     Num<T> g = element(p.dy, p.dy_each ? row : 0);
     if (p.divisor != nullptr) g = g / element(p.divisor, 0);
     const Num<T> target_weight = weight.given() ? widen(weight.x[target]) : Num<T>(1);
-    cross_entropy_backward_lanes<kSlots>(at, x, target, weight, target_weight,
-                                         Num<T>(p.smoothing),
+    cross_entropy_backward_lanes<kSlots>(at, x, target, weight, target_weight, Num<T>(p.smoothing),
                                          weight.given() ? element(p.weight_sum, 0) : Num<T>(p.n),
                                          element(p.logsumexp, row), g, dx);
   }

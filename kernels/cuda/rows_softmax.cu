@@ -59,8 +59,7 @@ struct Logsumexp {
   using Task = RowValueTask;
   static constexpr int held = 1;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
-    store_result(at, row, p,
-                 logsumexp_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row)));
+    store_result(at, row, p, logsumexp_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row)));
   }
 };
 
@@ -81,9 +80,7 @@ struct Variance {
 
 void launch_softmax(const RowTask& task) { launch_row_formula_for<Softmax>(task); }
 void launch_log_softmax(const RowTask& task) { launch_row_formula_for<LogSoftmax>(task); }
-void launch_softmax_backward(const RowTask& task) {
-  launch_row_formula_for<SoftmaxBackward>(task);
-}
+void launch_softmax_backward(const RowTask& task) { launch_row_formula_for<SoftmaxBackward>(task); }
 void launch_log_softmax_backward(const RowTask& task) {
   launch_row_formula_for<LogSoftmaxBackward>(task);
 }

@@ -1,5 +1,6 @@
 // Reductions and row composites as CUDA kernels on the host: against the CPU's at the lengths where
 // their trees change, and the same bits whatever the layout, the address and the order of threads.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -87,9 +88,8 @@ Buffer with_gaps(Buffer& b) {
   i64 step = 1;
   std::vector<int> axes;
   for (int d = 0; d < b.meta().dim(); ++d) axes.push_back(d);
-  std::stable_sort(axes.begin(), axes.end(), [&](int x, int y) {
-    return b.meta().strides[x] > b.meta().strides[y];
-  });
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](int x, int y) { return b.meta().strides[x] > b.meta().strides[y]; });
   for (auto a = axes.rbegin(); a != axes.rend(); ++a) {
     strides[*a] = step;
     step = step * b.meta().sizes[*a] + 1;
@@ -210,6 +210,31 @@ TEST(CudaReductions, MiddleAxesAndManySmallMatrices) {
   }
 }
 
+TEST(CudaReductions, OfNoElements) {
+  Rng rng(8);
+  for (const OpInfo* op : {&structured_op<Sum>, &structured_op<Prod>, &structured_op<Any>,
+                           &structured_op<All>, &structured_op<Mean>, &structured_op<Var>}) {
+    for (const Dims& sizes : {Dims{0, 5}, Dims{5, 0}, Dims{40, 0, 3}, Dims{0, 3, 0}}) {
+      Buffer x(DType::f32, sizes);
+      for (int axis = 0; axis < sizes.size(); ++axis) {
+        Attrs attrs = over({axis});
+        attrs.b = op->id == id_of<Var>() ? 1 : 0;
+        expect_close({*op, {&x}, attrs});
+      }
+    }
+  }
+  Buffer x(DType::f32, {3, 0}), y(DType::f32, {0, 3});
+  for (Buffer* b : {&x, &y}) {
+    Attrs attrs;
+    attrs.a = 1;
+    expect_close({structured_op<Softmax>, {b}, attrs});
+    expect_close({structured_op<Logsumexp>, {b}, over({1})});
+    attrs.c = 1;
+    attrs.add_scalar(1e-5);
+    expect_close({structured_op<LayerNorm>, {b, nullptr, nullptr}, attrs});
+  }
+}
+
 TEST(CudaReductions, TheFirstExtremeWins) {
   for (i64 n : {5, 100, 40000}) {
     Values values(static_cast<std::size_t>(2 * n), 1.0);
@@ -284,7 +309,7 @@ TEST(CudaRowops, LayerNormAndItsGradients) {
     for (i64 n : {1, 3, 64, 100, 256, 768, 1024, 4096, 17000}) {
       for (int parameters = 0; parameters < 4; ++parameters) {
         const i64 rows = n > 3000 ? 2 : n == 64 ? 1200 : 7;
-        if (rows > 100 && parameters < 3) continue;
+        if ((n > 256 || rows > 100) && parameters < 3) continue;
         Buffer x(t, {rows, n}), dy(t, {rows, n}), weight(t, {n}), bias(t, {n});
         x.fill_random(rng, -1, 3);
         for (Buffer* b : {&dy, &weight, &bias}) b->fill_random(rng, -2, 2);
@@ -313,7 +338,7 @@ TEST(CudaRowops, CrossEntropyAndItsGradient) {
   Rng rng(7);
   for (DType t : kFloating) {
     for (i64 classes : {1, 2, 10, 128, 1000, 17000}) {
-      for (int form = 0; form < 12; ++form) {
+      for (int form = 0; form<12; form += classes> 500 ? 4 : 1) {
         const i64 rows = classes > 5000 ? 2 : 9;
         Buffer x(t, {rows, classes}), weight(t, {classes}), target(DType::i64, {rows});
         x.fill_random(rng, -3, 3);
