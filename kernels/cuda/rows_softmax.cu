@@ -1,4 +1,5 @@
-// CUDA unit: softmax, log_softmax, their gradients, logsumexp, var.
+// CUDA unit: softmax, log_softmax, their gradients, logsumexp, var. Those that are seldom worth
+// their time of compilation have no kernels that hold rows in registers.
 #include <ingot/kernels/cuda/row_kernels.cuh>
 #include <ingot/kernels/cuda/row_lane_formulas.cuh>
 
@@ -82,7 +83,7 @@ void launch_softmax(const RowTask& task) { launch_row_formula_for<Softmax>(task)
 void launch_log_softmax(const RowTask& task) { launch_row_formula_for<LogSoftmax>(task); }
 void launch_softmax_backward(const RowTask& task) { launch_row_formula_for<SoftmaxBackward>(task); }
 void launch_log_softmax_backward(const RowTask& task) {
-  launch_row_formula_for<LogSoftmaxBackward>(task);
+  launch_row_formula_for<LogSoftmaxBackward, false>(task);
 }
 void launch_logsumexp(const RowValueTask& task) { launch_row_formula_for<Logsumexp, false>(task); }
 void launch_variance(const RowValueTask& task) { launch_row_formula_for<Variance, false>(task); }
