@@ -11,8 +11,9 @@ inline namespace INGOT_ISA {
 
 // An index outside of `size` elements. The calling kernel goes on, without reading or writing
 // there.
-// `axis` counts from the site's.
-inline __device__ __noinline__ void report_fault(const FaultSite& site, Int64 index, Int64 size,
+// `axis` counts from the site's. The site is copied: an address of it would make every thread keep
+// its kernel's parameters in local memory.
+inline __device__ __noinline__ void report_fault(FaultSite site, Int64 index, Int64 size,
                                                  int axis = 0) {
   FaultRecord* r = site.record;
   if (atomicCAS(&r->state, unsigned(FaultRecord::empty), unsigned(FaultRecord::claimed)) !=
