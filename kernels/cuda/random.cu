@@ -116,7 +116,11 @@ __device__ __forceinline__ void store_run(void* out, Int64 i, const Num<T>* y, i
   if (count == N && reinterpret_cast<unsigned long long>(to) % sizeof(pack) == 0) {
     *reinterpret_cast<Pack<S, N>*>(to) = pack;
   } else {
-    for (int k = 0; k < count; ++k) to[k] = pack.v[k];
+    // Unrolled, so that the values stay in registers.
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+      if (k < count) to[k] = pack.v[k];
+    }
   }
 }
 
@@ -188,9 +192,15 @@ struct DropoutPlaces {
   }
 };
 
-template <class S, class T>
+// Places: DropoutPlaces, or Dense where all three lie in their logical order.
+struct Dense {
+  explicit Dense(const DropoutTask&) {}
+};
+
+template <class S, class T, class Places>
 __global__ void __launch_bounds__(kThreads)
-    dropout_kernel(const DropoutTask task, const DropoutPlaces places) {
+    dropout_kernel(const DropoutTask task, const Places places) {
+  constexpr bool dense = is_same_type<Places, Dense>;
   const Int64 block = Int64(blockIdx.x) * kThreads + threadIdx.x, i = block * 4;
   if (i >= task.n) return;
   const philox::Block b =
@@ -208,7 +218,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto aligned = [](const void* p, unsigned size) {
     return reinterpret_cast<unsigned long long>(p) % size == 0;
   };
-  if (task.dense && count == 4 && aligned(x, 4 * sizeof(S)) && aligned(y, 4 * sizeof(S)) &&
+  if (dense && count == 4 && aligned(x, 4 * sizeof(S)) && aligned(y, 4 * sizeof(S)) &&
       aligned(mask, 4)) {
     const Pack<S, 4> from = *reinterpret_cast<const Pack<S, 4>*>(x + i);
     Pack<S, 4> to;
@@ -221,9 +231,11 @@ __global__ void __launch_bounds__(kThreads)
     *reinterpret_cast<Pack<bool, 4>*>(mask + i) = kept;
     return;
   }
-  for (int k = 0; k < count; ++k) {
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    if (k >= count) break;
     Int64 at[3] = {i + k, i + k, i + k};
-    if (!task.dense) places.offsets(task, i + k, at);
+    if constexpr (!dense) places.offsets(task, i + k, at);
     y[at[0]] = value(x[at[2]], keep[k]);
     mask[at[1]] = keep[k];
   }
@@ -231,9 +243,12 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class S, class T>
 void launch_dropout_of(const DropoutTask& task) {
-  const Int64 blocks = (task.n + 3) / 4;
-  launch(dropout_kernel<S, T>, {(blocks + kThreads - 1) / kThreads, kThreads}, task,
-         DropoutPlaces(task));
+  const Int64 blocks = ((task.n + 3) / 4 + kThreads - 1) / kThreads;
+  if (task.dense) {
+    launch(dropout_kernel<S, T, Dense>, {blocks, kThreads}, task, Dense(task));
+  } else {
+    launch(dropout_kernel<S, T, DropoutPlaces>, {blocks, kThreads}, task, DropoutPlaces(task));
+  }
 }
 
 }  // namespace
