@@ -23,44 +23,7 @@ using emulation::Shadow;
 
 // Ops without a CUDA kernel. A name leaves this list with its kernel, and none may come back.
 const std::set<std::string>& ops_without_kernel() {
-  static const std::set<std::string> names = {
-      "index_select",
-      "index_add",
-      "gather",
-      "scatter_add",
-      "embedding",
-      "embedding_dense_backward",
-      "index",
-      "index_put_",
-      "sum",
-      "mean",
-      "prod",
-      "amax",
-      "amin",
-      "any",
-      "all",
-      "argmax",
-      "argmin",
-      "max",
-      "min",
-      "var",
-      "softmax",
-      "log_softmax",
-      "_softmax_backward_data",
-      "_log_softmax_backward_data",
-      "logsumexp",
-      "native_layer_norm",
-      "native_layer_norm_backward",
-      "native_layer_norm_backward_params",
-      "cross_entropy",
-      "cross_entropy_backward",
-      "rand",
-      "randn",
-      "randint",
-      "uniform_",
-      "normal_",
-      "native_dropout",
-  };
+  static const std::set<std::string> names = {};
   return names;
 }
 
