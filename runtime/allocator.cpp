@@ -75,7 +75,8 @@ void* allocate(std::size_t bytes, Device device) {
 }
 
 void deallocate(void* block, std::size_t bytes, Device device) noexcept {
-  if (block != nullptr) pool_of(device).give(block, bytes);
+  if (block == nullptr || (device.is_cuda() && ScratchHold::keep(block, bytes))) return;
+  pool_of(device).give(block, bytes);
 }
 
 MemoryStats memory_stats(Device device) { return pool_of(device).stats(); }

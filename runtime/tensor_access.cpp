@@ -8,6 +8,7 @@
 #include <ingot/runtime/arguments.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/ops.h>
+#include <ingot/runtime/transfer.h>
 
 namespace ingot {
 
@@ -56,10 +57,22 @@ void read_as(const Tensor& t, const void* data, std::vector<To>* out) {
   }
 }
 
+// The elements in host memory. No op is dispatched: reading a value is no part of a program.
+Tensor on_host(const Tensor& t, Loc loc) {
+  if (t.device().is_cpu()) return t;
+  Meta m = t.meta();
+  m.device = kCPU;
+  m.strides = contiguous_strides(m.sizes);
+  const auto bytes = static_cast<std::size_t>(m.numel() * item_size(m.dtype));
+  Tensor copy(TensorImpl::create(Storage::create(bytes, kCPU), m, 0));
+  transfer({copy.get().data(), &copy.meta()}, {t.get().data(), &t.meta()}, loc);
+  return copy;
+}
+
 template <class To>
 std::vector<To> read(const Tensor& t, const char* what, Loc loc) {
-  Tensor source = t.device().is_cpu() ? t : t.cpu(loc);
-  observe(source, Access::read, what, loc);
+  observe(t, Access::read, what, loc);
+  const Tensor source = on_host(t, loc);
   const void* data = source.get().data();
   std::vector<To> out;
   switch (t.dtype()) {

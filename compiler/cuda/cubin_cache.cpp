@@ -8,6 +8,7 @@
 
 #include <ingot/compiler/cuda/cubin_cache.h>
 #include <ingot/compiler/cuda/nvrtc.h>
+#include <ingot/runtime/observer.h>
 
 namespace ingot::compiler {
 
@@ -43,7 +44,11 @@ CubinResult CubinCache::produce(const jit::KernelSource& unit, int architecture,
       disk_.remove(disk_key);  // of another driver, or damaged in a way that its hash does not show
     }
   }
-  NvrtcResult compiled = nvrtc_compile(unit.prelude_text(), unit.body, architecture);
+  NvrtcResult compiled;
+  {
+    ScopedEvent event({.kind = EventKind::compile, .name = "compile"});
+    compiled = nvrtc_compile(unit.prelude_text(), unit.body, architecture);
+  }
   result.compile_ms = compiled.ms;
   if (!compiled.error.empty()) {
     result.error = std::move(compiled.error);

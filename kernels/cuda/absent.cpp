@@ -17,6 +17,7 @@ constexpr const char* kReason =
 
 void set_scratch_provider(ScratchProvider) {}
 ScratchHold::~ScratchHold() = default;
+bool ScratchHold::keep(void*, std::size_t) { return false; }
 
 Kernel isa_cuda::cuda_kernel(const OpInfo&) { absent(); }
 

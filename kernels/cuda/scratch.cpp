@@ -16,18 +16,21 @@ ScratchHold::~ScratchHold() {
 ScratchHold::Use::Use(ScratchHold& hold) : outer_(t_hold) { t_hold = &hold; }
 ScratchHold::Use::~Use() { t_hold = outer_; }
 
+bool ScratchHold::keep(void* block, std::size_t bytes) {
+  if (t_hold == nullptr) [[likely]]
+    return false;
+  t_hold->blocks_.push_back({block, bytes});
+  return true;
+}
+
 inline namespace INGOT_ISA {
 
 DeviceScratch::DeviceScratch(std::size_t bytes) : data_(nullptr), bytes_(bytes) {
   INGOT_BUG(g_provider.take != nullptr, "device scratch before the runtime is there");
-  if (bytes == 0) return;
-  data_ = g_provider.take(bytes);
-  if (t_hold == nullptr) return;
-  t_hold->add({data_, bytes});
-  bytes_ = 0;  // the hold gives it back
+  if (bytes > 0) data_ = g_provider.take(bytes);
 }
 DeviceScratch::~DeviceScratch() {
-  if (bytes_ > 0) g_provider.give(data_, bytes_);
+  if (data_ != nullptr) g_provider.give(data_, bytes_);
 }
 
 }  // namespace INGOT_ISA

@@ -17,8 +17,8 @@ struct ScratchProvider {
 };
 void set_scratch_provider(ScratchProvider provider);
 
-// Keeps what this thread takes as scratch while a Use lives: a recorded graph's kernels use that
-// memory whenever it is launched.
+// Keeps the device memory that this thread frees while a Use lives: a recorded graph's kernels use
+// it whenever the graph is launched, so nobody else may get it.
 class ScratchHold {
  public:
   ScratchHold() = default;
@@ -35,13 +35,14 @@ class ScratchHold {
     ScratchHold* outer_;
   };
 
+  // True when this thread records: the block is then the hold's.
+  static bool keep(void* block, std::size_t bytes);
+
+ private:
   struct Block {
     void* data;
     std::size_t bytes;
   };
-  void add(Block block) { blocks_.push_back(block); }
-
- private:
   std::vector<Block> blocks_;
 };
 

@@ -41,13 +41,13 @@ std::string run_program(std::uint64_t seed, fuzz::Features features, CompileOpti
   auto f = compile([&](const std::vector<Tensor>&) { return program.run(compiled, call); },
                    std::move(options));
   for (call = 0; call < 5; ++call) {
-    Ticket start = generator_state();
+    Ticket start = generator_state(default_device());
     std::vector<Tensor> a, b;
     std::string eager_error = outcome([&] { return program.run(eager, call); }, &a);
-    Ticket eager_end = generator_state();
-    set_generator_state(start);
+    Ticket eager_end = generator_state(default_device());
+    set_generator_state(start, default_device());
     std::string compiled_error = outcome([&] { return f(compiled.args); }, &b);
-    Ticket compiled_end = generator_state();
+    Ticket compiled_end = generator_state(default_device());
     tally->errors += eager_error.empty() ? 0 : 1;
     std::string at = "call " + std::to_string(call) + ": ";
     if (eager_error != compiled_error) {

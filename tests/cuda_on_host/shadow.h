@@ -25,6 +25,7 @@ class Shadow final : public Interceptor {
   Match match(const Call& call, Tensor* out) override;
   void executed(const Call& call, const Tensor* out, Ticket ticket) override;
   void observe(Access, const Storage*, const char*, Loc) override {}
+  void leave(const char*, Loc) override {}
 
   struct Tally {
     std::map<std::string, i64> compared;  // ops by name

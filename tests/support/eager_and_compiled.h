@@ -34,11 +34,11 @@ Ledger same_as_eager(Make make, int calls = 4, CompileOptions options = verified
     std::vector<Tensor> a, b;
     manual_seed(100 + static_cast<std::uint64_t>(call));
     std::string eager_error = error_of([&] { a = eager(call); });
-    std::uint64_t drawn = generator_state().offset;
+    std::uint64_t drawn = generator_state(default_device()).offset;
     manual_seed(100 + static_cast<std::uint64_t>(call));
     std::string compiled_error = error_of([&] { b = compiled(call); });
     EXPECT_EQ(eager_error, compiled_error);
-    EXPECT_EQ(drawn, generator_state().offset);
+    EXPECT_EQ(drawn, generator_state(default_device()).offset);
     EXPECT_EQ(a.size(), b.size());
     for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
       EXPECT_TRUE(same_bits(a[i], b[i])) << "result " << i;
