@@ -8,6 +8,7 @@
 #include <ingot/kernels/cuda/random.h>
 #include <ingot/kernels/cuda/reduce.h>
 #include <ingot/kernels/cuda/rowops.h>
+#include <ingot/kernels/cuda/topk.h>
 #include <ingot/kernels/ops/structured/list.h>
 
 namespace ingot {
@@ -39,6 +40,7 @@ struct Table {
     set<Linear>(cuda_linear);
 
     set<Sum, Mean, Prod, Amax, Amin, Any, All, Argmax, Argmin, MaxDim, MinDim, Var>(cuda_reduce);
+    set<Topk>(cuda_topk);
     set<Softmax>(cuda_softmax);
     set<LogSoftmax>(cuda_log_softmax);
     set<SoftmaxBackward>(cuda_softmax_backward);
