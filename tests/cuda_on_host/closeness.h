@@ -19,7 +19,8 @@ class Closeness {
   // CPU's. Elements that pass are then overwritten with the CPU's, so that what remains different
   // was written outside of the result.
   std::string compare_and_level(int k, void* data) const;
-  bool exact() const { return exact_; }
+  // The largest difference so far, as a part of what is allowed.
+  double used() const { return used_; }
 
  private:
   double bound(int k, double value) const;
@@ -29,6 +30,7 @@ class Closeness {
   double last_places_ = 0;  // elementwise ops at the base level
   double relative_ = 0;     // error per value, in units of the compute type's last place
   double magnitude_ = 0;    // of what was added up, in the same unit
+  mutable double used_ = 0;
   double largest_[kMaxOutputs] = {};
 };
 

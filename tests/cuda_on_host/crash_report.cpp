@@ -2,6 +2,8 @@
 // its units trap on these) is named before the program ends.
 #include <csignal>
 #include <cstdio>
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
 #include <unistd.h>
 
 #include "cuda_on_host/grid.h"
@@ -27,7 +29,6 @@ void report(int signal) {
 }
 
 [[maybe_unused]] const bool kInstalled = [] {
-#if !defined(__SANITIZE_ADDRESS__)
   stack_t stack{};
   stack.ss_sp = g_stack;
   stack.ss_size = sizeof(g_stack);
@@ -36,9 +37,10 @@ void report(int signal) {
   action.sa_handler = report;
   action.sa_flags = SA_ONSTACK;
   for (int signal : {SIGSEGV, SIGBUS, SIGILL}) sigaction(signal, &action, nullptr);
-#endif
   return true;
 }();
 
 }  // namespace
 }  // namespace ingot::emulation
+
+#endif

@@ -1,10 +1,13 @@
 #include "cuda_on_host/shadow.h"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <ingot/kernels/cuda/fault.h>
 
 #include "cuda_on_host/closeness.h"
 #include "cuda_on_host/emulated.h"
@@ -124,6 +127,7 @@ std::string Shadow::run_once(const Call& call, const Tensor* out, Ticket ticket,
     operands.back() = touched ? originals.view(t, before) : BufferView{t.get().data(), &t.meta()};
   }
   kernel({op, in.data(), call.n_in, result.data(), op.n_out, call.attrs, ticket});
+  cuda::check_fault(0);
   if (std::string damage = images.damage(written); !damage.empty()) return damage;
   if (std::string damage = scratch_damage(); !damage.empty()) return damage;
 
@@ -133,6 +137,10 @@ std::string Shadow::run_once(const Call& call, const Tensor* out, Ticket ticket,
     const std::string problem =
         closeness.compare_and_level(i, result[static_cast<std::size_t>(i)].data);
     if (!problem.empty()) return problem;
+    if (closeness.used() > 0) {
+      double& used = tally().used[op.name];
+      used = std::max(used, closeness.used());
+    }
     const Storage& storage = *out[i].get().storage;
     if (storage.bytes > 0 &&
         std::memcmp(images.bytes_of(storage), storage.data, storage.bytes) != 0) {

@@ -30,6 +30,8 @@ class Shadow final : public Interceptor {
   struct Tally {
     std::map<std::string, i64> compared;  // ops by name
     std::map<std::string, i64> missing;   // had no CUDA kernel
+    // Of ops whose bits may differ: the largest part of the allowed difference that was met.
+    std::map<std::string, double> used;
     i64 failures = 0;
   };
   // Of all shadows of this process.

@@ -48,7 +48,7 @@ Kernel wrong_kernel(const OpInfo& op) {
 template <int place>
 void change(const KernelArgs& args) {
   isa_emulated::cuda_kernel(args.op)(args);
-  static_cast<char*>(args.out[0].data)[4 * place] ^= 1;
+  static_cast<char*>(args.out[0].data)[4 * place + 2] ^= 1;
 }
 void write_operand(const KernelArgs& args) {
   isa_emulated::cuda_kernel(args.op)(args);

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <ingot/kernels/cpu/isa_level.h>
+#include <ingot/runtime/config.h>
+
 #include "cuda_on_host/shadow.h"
 
 namespace ingot::emulation {
@@ -28,6 +31,9 @@ class UnderShadow : public ::testing::EmptyTestEventListener {
       std::cout << calls << " calls of " << tally.compared.size() << " ops compared, "
                 << tally.failures << " differ\n";
     }
+    for (const auto& [name, part] : tally.used) {
+      std::cout << name << ": at most " << part << " of the allowed difference\n";
+    }
     for (const auto& [name, n] : tally.missing) {
       std::cout << name << ": no CUDA kernel for " << n << " calls\n";
     }
@@ -36,7 +42,20 @@ class UnderShadow : public ::testing::EmptyTestEventListener {
   std::optional<Shadow> shadow_;
 };
 
+// The environment's settings first, for some tests ask kernels before they call an op.
+class CpuRunsTheUnits : public ::testing::Environment {
+  void SetUp() override {
+    (void)build_info();
+#if defined(INGOT_EMULATION_NEEDS_V3)
+    if (detected_isa_level() < IsaLevel::v3) {
+      GTEST_SKIP() << "the kernels' units were built for x86-64-v3, which this CPU is not";
+    }
+#endif
+  }
+};
+
 [[maybe_unused]] const bool kRegistered = [] {
+  ::testing::AddGlobalTestEnvironment(new CpuRunsTheUnits);
   ::testing::UnitTest::GetInstance()->listeners().Append(new UnderShadow);
   return true;
 }();
