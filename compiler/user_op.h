@@ -27,7 +27,8 @@ namespace ingot {
 
 namespace compiler {
 const ChosenLoop* choose_loop(const OpInfo& op, DType compute);
-}
+void run_user_row_on_cuda(const KernelArgs& args);
+}  // namespace compiler
 
 namespace detail {
 
@@ -44,7 +45,7 @@ Tensor call_row_of(const A&... operands) {
                 "operands");
   static_assert(arity_of<Row> == sizeof...(A), "op<Row>: the row takes another number of operands");
   static const UserOps<Row> ops(ingot_row_text(static_cast<const Row*>(nullptr)),
-                                &compiler::choose_loop);
+                                &compiler::choose_loop, &compiler::run_user_row_on_cuda);
   const Arg* all[] = {&operands...};
   return call_row(ops.info(), all, static_cast<int>(sizeof...(A)));
 }

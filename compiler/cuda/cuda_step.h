@@ -23,6 +23,7 @@ class CudaStep final : public Step {
   std::string source() const { return generate_cuda_run(program_, pattern_); }
   std::string names() const { return names_; }
   Device device() const { return device_; }
+  bool has_kernel() const { return kernel_ != nullptr && fits_; }
   // The kernel to use from now on; the module keeps it loaded.
   void set_kernel(CUkern_st* kernel, std::shared_ptr<const cuda::DeviceModule> module) {
     kernel_ = kernel;

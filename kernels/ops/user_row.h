@@ -32,6 +32,11 @@ struct RowText {
   std::string_view body;
 };
 
+struct KernelArgs;  // kernels/kernel_table.h
+
+// Runs a row on a GPU: by a kernel that is compiled from the row's text at its first use there.
+using RowOnCuda = void (*)(const KernelArgs& args);
+
 struct UserRow {
   RowText text;
   const char* row_name = nullptr;  // the value row's op name
@@ -41,6 +46,7 @@ struct UserRow {
   // Makes the choice for one dtype; called once or, by racing threads, a few times.
   const ChosenLoop* (*choose)(const OpInfo& op, DType compute) = nullptr;
   mutable std::atomic<const ChosenLoop*> chosen[8] = {};
+  RowOnCuda on_cuda = nullptr;
 };
 
 // The loop of a user's row for a compute dtype, the same for the whole life of the process; null
@@ -90,13 +96,15 @@ void fill_user_row(UserRow& row, OpInfo& info) {
 template <class Row>
 class UserOps {
  public:
-  UserOps(RowText text, decltype(UserRow::choose) choose) {
+  UserOps(RowText text, decltype(UserRow::choose) choose, RowOnCuda on_cuda = nullptr) {
     detail::fill_user_row<Row>(row_, info_);
     finish(row_, text, choose, -1);
     if constexpr (is_differentiable<Row>) {
       add_gradients(text, choose, row_detail::IndicesTo<arity_of<Row>>{});
       info_.gradients = gradients_;
     }
+    row_.on_cuda = on_cuda;
+    for (UserRow& gradient : gradient_rows_) gradient.on_cuda = on_cuda;
     register_user_row(info_);
   }
   UserOps(const UserOps&) = delete;
