@@ -1,7 +1,8 @@
 #pragma once
 // Owns the 16-bit storage types and their conversions from and to float: round to nearest, ties to
 // even; denormals, infinities and NaN kept. Arithmetic happens in float (Num<float>), never here.
-// Integer operations only, so that loops over them vectorise at every level.
+// Integer operations only, so that loops over them vectorise at every level; a GPU has
+// instructions, which give the same bits but for NaN, whose sign and payload they drop.
 #include <ingot/kernels/ops/math_bits.h>
 
 namespace ingot {
@@ -16,13 +17,34 @@ struct BFloat16 {
 
 INGOT_INLINE float to_float(BFloat16 x) { return math::from_bits(int(unsigned(x.bits) << 16)); }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+INGOT_INLINE BFloat16 to_bfloat16(float x) {
+  unsigned short bits;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return {bits};
+}
+#else
 INGOT_INLINE BFloat16 to_bfloat16(float x) {
   const unsigned bits = unsigned(math::to_bits(x));
   const unsigned rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   const unsigned quiet_nan = (bits >> 16) | 0x40u;
   return {static_cast<unsigned short>((bits & 0x7fffffffu) > 0x7f800000u ? quiet_nan : rounded)};
 }
+#endif
 
+#if defined(__CUDA_ARCH__)
+INGOT_INLINE float to_float(Half x) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(x.bits));
+  return value;
+}
+
+INGOT_INLINE Half to_half(float x) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+  return {bits};
+}
+#else
 INGOT_INLINE float to_float(Half x) {
   const unsigned magnitude = (x.bits & 0x7fffu) << 13;
   const unsigned sign = (x.bits & 0x8000u) << 16;
@@ -45,6 +67,7 @@ INGOT_INLINE Half to_half(float x) {
   result = magnitude > 0x7f800000u ? 0x7e00u | (magnitude >> 13 & 0x3ffu) : result;
   return {static_cast<unsigned short>(result | (bits >> 16 & 0x8000u))};
 }
+#endif
 
 }  // namespace INGOT_ISA
 }  // namespace ingot
