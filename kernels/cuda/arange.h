@@ -1,4 +1,5 @@
 // arange on CUDA: element i is start + i * step, in f64 or (wrapping) i64, cast at the end.
+// Owns: ArangeTask. Must not know: metas.
 #pragma once
 
 #include <ingot/kernels/ops/isa.h>

@@ -1,4 +1,5 @@
-// INGOT_CUDA_CHECK: one way from a status of the CUDA runtime to an Error. Must not know: ops.
+// INGOT_CUDA_CHECK: one way from a status of the CUDA runtime to an Error.
+// Must not know: ops. The only header of this folder, beside launch.cuh, that includes CUDA's.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,4 +1,5 @@
-// Creation, joining and moving of elements on CUDA. Must not know: the loops of copies.
+// Creation, joining and moving of elements on CUDA.
+// Owns: the kernels of data ops but indexing. Must not know: the loops of copies.
 #pragma once
 
 #include <ingot/kernels/kernel_table.h>

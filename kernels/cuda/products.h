@@ -1,4 +1,5 @@
-// Matrix products on CUDA. Must not know: how cublasLt is called.
+// Matrix products on CUDA. Owns: how operands, batches and a bias become calls of cublasLt.
+// Must not know: how cublasLt is called.
 #pragma once
 
 #include <ingot/kernels/kernel_table.h>

@@ -1,4 +1,5 @@
-// The rows of a task. Owns: where a row begins, its load and its store. Must not know: formulas.
+// The rows of a task. Owns: where a row begins, its load and its store.
+// Must not know: formulas.
 #pragma once
 
 #include <ingot/kernels/cuda/row_elements.cuh>

@@ -1,4 +1,5 @@
-// Loads and stores of elements with a cast. Owns: load_as, store_as. Must not know: rows, shapes.
+// Loads and stores of elements with a cast.
+// Owns: load_as, store_as. Must not know: rows, shapes.
 #pragma once
 
 #include <ingot/kernels/core/dtype.h>

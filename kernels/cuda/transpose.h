@@ -1,4 +1,5 @@
 // Copies between buffers whose shortest strides lie along different axes.
+// Owns: TransposeTask. Must not know: metas, dtypes.
 #pragma once
 
 #include <ingot/kernels/ops/isa.h>
