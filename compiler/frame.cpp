@@ -67,11 +67,10 @@ Frame::Frame(Entry& entry, Trie& trie, bool timed)
   } else {
     state_ = entry_.may_record() ? State::record : State::eager;
     if (state_ == State::eager) {
-      entry_.count_miss(
-          !env().compile      ? "INGOT_COMPILE=0: the call was eager"
-          : trie.miss.empty() ? "no path of these arguments was recorded to its end"
-                              : trie.miss,
-          entry_.loc(), true);
+      entry_.count_miss(!env().compile      ? "INGOT_COMPILE=0: the call was eager"
+                        : trie.miss.empty() ? "no path of these arguments was recorded to its end"
+                                            : trie.miss,
+                        entry_.loc(), true);
     }
     recorded_ = true;
   }

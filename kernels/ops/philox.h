@@ -33,7 +33,7 @@ INGOT_INLINE Block round(Block c, Word k0, Word k1) {
 // Ten rounds; the key grows by the Weyl constants of the paper between them.
 INGOT_INLINE Block draw(Block counter, Word k0, Word k1) {
   Block c = counter;
-INGOT_UNROLL_ROUNDS
+  INGOT_UNROLL_ROUNDS
   for (int i = 0; i < 10; ++i) {
     c = round(c, k0, k1);
     k0 += 0x9e3779b9u;

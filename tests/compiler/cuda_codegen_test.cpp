@@ -1,8 +1,7 @@
 // Generated CUDA kernels are accepted by NVRTC: every elementwise row in every type it computes in,
 // and every pattern of strides. Needs no GPU; skipped where there is no NVRTC.
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <ingot/compiler/codegen/cuda.h>
 #include <ingot/compiler/cuda/nvrtc.h>

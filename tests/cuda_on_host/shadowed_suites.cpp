@@ -17,7 +17,7 @@ namespace {
 class UnderShadow : public ::testing::EmptyTestEventListener {
   void OnTestStart(const ::testing::TestInfo& test) override {
     // This folder's own tests say themselves what is shadowed.
-    for (const char* own : {"Emulation", "Shadow"}) {
+    for (const char* own : {"Emulation", "EmulatedFaults", "Shadow"}) {
       if (std::strstr(test.test_suite_name(), own) != nullptr) return;
     }
     shadow_.emplace();
