@@ -102,7 +102,7 @@ Closeness::Closeness(const KernelArgs& args) : args_(args) {
       exact_ = op.kind == OpKind::data;
       // What gelu multiplies is 1 + erf: on its left side the roundings of erf are many last
       // places.
-      last_places_ = name.substr(0, 4) == "gelu" ? 16 : 2;
+      last_places_ = name.substr(0, 4) == "gelu" ? 64 : 2;
     }
     return;
   }
