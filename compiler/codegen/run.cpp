@@ -7,8 +7,10 @@ namespace ingot::compiler {
 
 namespace {
 
-std::string element(const RunPattern& p, int k) {
-  int stride = p.stride[static_cast<std::size_t>(k)];
+// The text of an operand's element; empty when it is not in memory.
+std::string element(const RunPattern& p, const Operand& o) {
+  if (o.kind != Operand::memory) return {};
+  const int k = o.index, stride = p.stride[static_cast<std::size_t>(k)];
   return stride == 0   ? fmt::format("p{}[0]", k)
          : stride == 1 ? fmt::format("p{}[i]", k)
                        : fmt::format("p{}[i * s{}]", k, k);
@@ -16,11 +18,11 @@ std::string element(const RunPattern& p, int k) {
 
 std::string statement(const Instruction& code, const RunPattern& pattern) {
   std::vector<std::string> values;
-  for (const Operand& o : code.in) values.push_back(operand_value(o, element(pattern, o.index)));
+  for (const Operand& o : code.in) values.push_back(operand_value(o, element(pattern, o)));
   const std::string call = call_text(code.op, code.out.dtype, values);
   return code.out.kind == Operand::temporary
              ? fmt::format("const auto t{} = {};", code.out.index, call)
-             : fmt::format("{} = ({}).v;", element(pattern, code.out.index), call);
+             : fmt::format("{} = ({}).v;", element(pattern, code.out), call);
 }
 
 }  // namespace
