@@ -21,6 +21,9 @@ struct CudaPattern {
   bool outer = false;       // whether there are axes around the innermost one
 };
 
+// The pattern of a program over its nest (make_nest).
+CudaPattern cuda_pattern(const PointwiseProgram& program, const Nest& nest);
+
 // extern "C" ingot_run over one parameter, in this order: for each operand its address and its
 // innermost stride in elements (8 bytes each); elements (8 bytes); whether whole vectors are used,
 // outer axes (4 bytes each); with outer axes also FastDivisor of the vectors of a run,

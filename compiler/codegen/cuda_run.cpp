@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <ingot/compiler/codegen/cuda.h>
@@ -48,6 +50,19 @@ std::string statement(const Instruction& code, int index) {
 }
 
 }  // namespace
+
+CudaPattern cuda_pattern(const PointwiseProgram& p, const Nest& nest) {
+  CudaPattern pattern;
+  int widest = 1;
+  for (DType t : p.memory_dtype) widest = std::max(widest, item_size(t));
+  pattern.width = 16 / widest;
+  pattern.outer = nest.dim() > 1;
+  for (int k = 0; k < nest.operands(); ++k) {
+    const i64 inner = nest.stride(0, k);
+    pattern.stride.push_back(inner == 0 || inner == 1 ? static_cast<int>(inner) : 2);
+  }
+  return pattern;
+}
 
 std::string generate_cuda_run(const PointwiseProgram& p, const CudaPattern& pattern) {
   const std::size_t n = p.memory.size();

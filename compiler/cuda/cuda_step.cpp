@@ -31,15 +31,6 @@ class Parameter {
   std::size_t size_ = 0;
 };
 
-Nest strides_only(const PointwiseProgram& p, const Segment& s) {
-  Nest nest(p.space);
-  for (int v : p.memory) {
-    nest.add(nullptr, broadcast_strides(s.meta(v), p.space), item_size(s.meta(v).dtype));
-  }
-  nest.collapse();
-  return nest;
-}
-
 }  // namespace
 
 CudaStep::CudaStep(PointwiseProgram program, const Segment& segment)
@@ -47,20 +38,16 @@ CudaStep::CudaStep(PointwiseProgram program, const Segment& segment)
       names_(program_.names()),
       device_(segment.meta(program_.memory[0]).device),
       cost_(cost_of(program_, segment)),
-      nest_(strides_only(program_, segment)) {
+      nest_(make_nest(program_, segment)),
+      pattern_(cuda_pattern(program_, nest_)) {
   constexpr i64 kMost = (i64{1} << 31) - 1;
-  int widest = 1;
-  for (DType t : program_.memory_dtype) widest = std::max(widest, item_size(t));
-  pattern_.width = 16 / widest;
-  pattern_.outer = nest_.dim() > 1;
   fits_ = !pattern_.outer || nest_.numel() <= kMost;
   vectors_ = !pattern_.outer || nest_.size(0) % pattern_.width == 0;
   for (int k = 0; k < nest_.operands(); ++k) {
-    const i64 inner = nest_.stride(0, k);
-    pattern_.stride.push_back(inner == 0 || inner == 1 ? static_cast<int>(inner) : 2);
+    const bool dense = pattern_.stride[static_cast<std::size_t>(k)] == 1;
     for (int d = 1; d < nest_.dim(); ++d) {
       fits_ = fits_ && nest_.stride(d, k) <= kMost;
-      if (inner == 1 && nest_.stride(d, k) % pattern_.width != 0) vectors_ = false;
+      if (dense && nest_.stride(d, k) % pattern_.width != 0) vectors_ = false;
     }
   }
 }

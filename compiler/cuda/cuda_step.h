@@ -35,8 +35,8 @@ class CudaStep final : public Step {
   std::string names_;
   Device device_;
   Cost cost_;
+  Nest nest_;  // sizes and strides; no addresses
   CudaPattern pattern_;
-  Nest nest_;            // sizes and strides; no addresses
   bool vectors_ = true;  // as far as sizes and strides say
   bool fits_ = true;     // sizes and offsets fit what the kernel computes them in
   CUkern_st* kernel_ = nullptr;

@@ -138,12 +138,17 @@ Nest make_nest(const PointwiseProgram& p, const Segment& s, const Binding& bindi
   return nest;
 }
 
-RunPattern run_pattern(const PointwiseProgram& p, const Segment& s) {
+Nest make_nest(const PointwiseProgram& p, const Segment& s) {
   Nest nest(p.space);
   for (int v : p.memory) {
     nest.add(nullptr, broadcast_strides(s.meta(v), p.space), item_size(s.meta(v).dtype));
   }
   nest.collapse();
+  return nest;
+}
+
+RunPattern run_pattern(const PointwiseProgram& p, const Segment& s) {
+  const Nest nest = make_nest(p, s);
   RunPattern pattern;
   for (std::size_t k = 0; k < p.memory.size(); ++k) {
     i64 stride = nest.dim() == 0 ? 1 : nest.run_strides()[k];

@@ -56,6 +56,9 @@ Cost cost_of(const PointwiseProgram& program, const Segment& segment);
 // The group's loop nest over the recorded strides, collapsed; addresses are those of `binding`.
 Nest make_nest(const PointwiseProgram& p, const Segment& segment, const Binding& binding);
 
+// The same without addresses.
+Nest make_nest(const PointwiseProgram& p, const Segment& segment);
+
 // What that walk looks like, for the code generator.
 struct RunPattern {
   std::vector<int> stride;  // by operand: 0, 1, or 2 for anything else

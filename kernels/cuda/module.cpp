@@ -11,9 +11,9 @@ namespace {
 
 // The driver's functions, found through the CUDA runtime: nothing is linked against libcuda.
 struct Driver {
-  decltype(&::cuLibraryLoadData) library_load =
+  decltype(&::cuLibraryLoadData) load_library =
       find<decltype(&::cuLibraryLoadData)>("cuLibraryLoadData");
-  decltype(&::cuLibraryUnload) library_unload =
+  decltype(&::cuLibraryUnload) unload_library =
       find<decltype(&::cuLibraryUnload)>("cuLibraryUnload");
   decltype(&::cuLibraryGetKernel) get_kernel =
       find<decltype(&::cuLibraryGetKernel)>("cuLibraryGetKernel");
@@ -58,7 +58,7 @@ std::shared_ptr<const DeviceModule> DeviceModule::load(std::string_view image, s
   const std::string copy(image);
   CUlibrary library = nullptr;
   const CUresult status =
-      driver().library_load(&library, copy.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+      driver().load_library(&library, copy.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
   if (status != CUDA_SUCCESS) {
     error = fmt::format("the driver does not load the kernel: {}", error_text(status));
     return nullptr;
@@ -66,7 +66,7 @@ std::shared_ptr<const DeviceModule> DeviceModule::load(std::string_view image, s
   return std::shared_ptr<const DeviceModule>(new DeviceModule(library));
 }
 
-DeviceModule::~DeviceModule() { (void)driver().library_unload(library_); }
+DeviceModule::~DeviceModule() { (void)driver().unload_library(library_); }
 
 CUkern_st* DeviceModule::find(const char* name) const {
   CUkernel kernel = nullptr;

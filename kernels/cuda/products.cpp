@@ -54,23 +54,18 @@ bool library_runs(DType t) {
   return t == DType::f32 || t == DType::f64 || t == DType::f16 || t == DType::bf16;
 }
 
-// By cublasLt, where it takes the operands as they are.
-bool by_library(const Product& p) {
-  if (!library_runs(p.dtype) || p.k == 0) return false;
-  const std::optional<Leading> a = leading(p.a), b = leading(p.b);
-  const bool bias_is_row =
-      p.bias == nullptr || (p.bias_row == 0 && p.bias_column == 1 && p.beta == 1 && p.alpha == 1);
-  if (!a || !b || !bias_is_row) return false;
+// The product alone as cublasLt takes it: without a bias, over the result.
+LtProduct lt_of(const Product& p, const Leading& a, const Leading& b) {
   LtProduct lt{};
   lt.dtype = p.dtype;
   lt.m = p.m;
   lt.n = p.n;
   lt.k = p.k;
-  lt.lda = a->ld;
-  lt.ldb = b->ld;
+  lt.lda = a.ld;
+  lt.ldb = b.ld;
   lt.ldd = p.n;
-  lt.a_transposed = a->transposed;
-  lt.b_transposed = b->transposed;
+  lt.a_transposed = a.transposed;
+  lt.b_transposed = b.transposed;
   lt.batch = p.batch;
   lt.a_step = p.a.step;
   lt.b_step = p.b.step;
@@ -78,9 +73,19 @@ bool by_library(const Product& p) {
   lt.a = p.a.data;
   lt.b = p.b.data;
   lt.d = p.d;
-  lt.bias = p.bias;
   lt.alpha = p.alpha;
-  lt.beta = 0;
+  return lt;
+}
+
+// By cublasLt, where it takes the operands as they are.
+bool by_library(const Product& p) {
+  if (!library_runs(p.dtype) || p.k == 0) return false;
+  const std::optional<Leading> a = leading(p.a), b = leading(p.b);
+  const bool bias_is_row =
+      p.bias == nullptr || (p.bias_row == 0 && p.bias_column == 1 && p.beta == 1 && p.alpha == 1);
+  if (!a || !b || !bias_is_row) return false;
+  LtProduct lt = lt_of(p, *a, *b);
+  lt.bias = p.bias;
   return lt_product(lt);
 }
 
@@ -245,21 +250,7 @@ void cuda_addmm(const KernelArgs& args) {
   if (epilogue && by_library(p)) return;
   // The input is laid into the result, which cublasLt then adds to.
   copy_on_device(args.out[0], args.in[0]);
-  const std::optional<Leading> la = leading(p.a), lb = leading(p.b);
-  LtProduct lt{};
-  lt.dtype = p.dtype;
-  lt.m = p.m;
-  lt.n = p.n;
-  lt.k = p.k;
-  lt.lda = la->ld;
-  lt.ldb = lb->ld;
-  lt.ldd = p.n;
-  lt.a_transposed = la->transposed;
-  lt.b_transposed = lb->transposed;
-  lt.a = p.a.data;
-  lt.b = p.b.data;
-  lt.d = p.d;
-  lt.alpha = p.alpha;
+  LtProduct lt = lt_of(p, leading(p.a).value(), leading(p.b).value());
   lt.beta = p.beta;
   if (!lt_product(lt)) run_product(p);
 }

@@ -56,22 +56,6 @@ struct Builder {
   }
 };
 
-// What CudaStep derives from the nest.
-CudaPattern pattern_of(const PointwiseProgram& p, const Segment& s) {
-  CudaPattern pattern;
-  int widest = 1;
-  for (DType t : p.memory_dtype) widest = std::max(widest, item_size(t));
-  pattern.width = 16 / widest;
-  for (int stride : run_pattern(p, s).stride) pattern.stride.push_back(stride);
-  Nest nest(p.space);
-  for (int v : p.memory) {
-    nest.add(nullptr, broadcast_strides(s.meta(v), p.space), item_size(s.meta(v).dtype));
-  }
-  nest.collapse();
-  pattern.outer = nest.dim() > 1;
-  return pattern;
-}
-
 std::string kernel_of(Builder& b) {
   Group group;
   group.kind = Group::pointwise;
@@ -80,7 +64,7 @@ std::string kernel_of(Builder& b) {
     group.ops.push_back(static_cast<int>(i));
   }
   const PointwiseProgram program = make_program(b.segment, group);
-  return generate_cuda_run(program, pattern_of(program, b.segment));
+  return generate_cuda_run(program, cuda_pattern(program, make_nest(program, b.segment)));
 }
 
 // Several kernels as one unit: NVRTC takes 40 ms for each unit, whatever is in it.
