@@ -19,6 +19,22 @@ enum class EventKind : std::uint8_t {
   replay,   // "guard": any other compiled call, its self time the matching; inside it "plan"
 };
 
+// One step of a recorded CUDA graph: as many of the graph's nodes, in launch order, as `nodes`
+// says.
+struct GraphPart {
+  const char* name;  // an op's, or "fused"
+  Loc loc = Loc::here();
+  Cost cost;
+  const char* fused_from = nullptr;  // a fused kernel's ops
+  int nodes = 0;
+};
+
+struct GraphLaunch {
+  std::uint64_t id;  // of what the parts say: the same parts whenever it is seen again
+  const GraphPart* parts;
+  int n_parts;
+};
+
 // begin() and end() of one event come from the same thread and nest. Everything behind a pointer
 // is valid during begin() only, except `name`, which stays for the life of the process.
 struct Event {
@@ -29,8 +45,9 @@ struct Event {
   const OpArgs* args = nullptr;  // operands of an op or kernel, where known
   const Meta* out = nullptr;     // results of a kernel, where known
   int n_out = 0;
-  const Cost* cost = nullptr;        // a fused kernel's cost; of single ops it follows from op
-  const char* fused_from = nullptr;  // a fused kernel's ops, "mul add tanh"
+  const Cost* cost = nullptr;          // a fused kernel's cost; of single ops it follows from op
+  const char* fused_from = nullptr;    // a fused kernel's ops, "mul add tanh"
+  const GraphLaunch* graph = nullptr;  // a kernel that is a whole graph: what it launches
 };
 
 struct MemoryEvent {
