@@ -2,6 +2,7 @@
 #include <cstring>
 #include <optional>
 
+#include <ingot/compiler/cuda/graph_cache.h>
 #include <ingot/compiler/plan.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
@@ -114,6 +115,8 @@ Plan::Plan(Segment segment, std::vector<std::unique_ptr<Step>> steps)
   plan_arena();
 }
 
+Plan::~Plan() = default;
+
 int Plan::arena_of(Device device) {
   for (std::size_t k = 0; k < arenas_.size(); ++k) {
     if (arenas_[k].device == device) return static_cast<int>(k);
@@ -194,15 +197,16 @@ void Plan::run(Binding& binding, int* failed_step) const {
   if (graphs_ != nullptr) {
     run_graph(binding, failed_step);
   } else {
-    run_steps(binding, failed_step);
+    run_steps(binding, failed_step, nullptr);
   }
   *failed_step = -1;
 }
 
-void Plan::run_steps(const Binding& binding, int* failed_step) const {
+void Plan::run_steps(const Binding& binding, int* failed_step, std::vector<int>* nodes) const {
   for (std::size_t k = 0; k < steps_.size(); ++k) {
     *failed_step = static_cast<int>(k);
     steps_[k]->run(segment_, binding);
+    if (nodes != nullptr) nodes->push_back(cuda::Graph::nodes_recorded());
   }
 }
 
@@ -214,10 +218,9 @@ void Plan::use_graphs() {
   for (const Value& v : segment_.values) {
     if (!(v.meta.device == device)) return;
   }
-  for (const SegmentOp& op : segment_.ops) {
-    if (op.op->kind == OpKind::random) return;
-  }
-  graphs_ = std::make_unique<GraphCache>();
+  std::vector<StepNote> notes;
+  for (const auto& step : steps_) notes.push_back(note_of(*step, segment_));
+  graphs_ = std::make_unique<GraphCache>(std::move(notes));
 }
 
 void Plan::run_graph(const Binding& binding, int* failed_step) const {
@@ -241,7 +244,11 @@ void Plan::run_graph(const Binding& binding, int* failed_step) const {
       add(&whole, sizeof whole);
     }
   }
-  graphs_->run(words, [&] { run_steps(binding, failed_step); });
+  for (const Ticket& ticket : binding.tickets) {
+    add(&ticket.seed, sizeof ticket.seed);
+    add(&ticket.offset, sizeof ticket.offset);
+  }
+  graphs_->run(words, [&](std::vector<int>* nodes) { run_steps(binding, failed_step, nodes); });
 }
 
 }  // namespace ingot::compiler

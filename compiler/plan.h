@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <ingot/compiler/cuda/graph_cache.h>
 #include <ingot/compiler/segment.h>
 
 namespace ingot::compiler {
+
+class GraphCache;
 
 // One launch: a single op's kernel, or a fused group.
 class Step {
@@ -40,13 +41,13 @@ struct Arena {
 class Plan {
  public:
   Plan(Segment segment, std::vector<std::unique_ptr<Step>> steps);
+  ~Plan();
 
   // Runs all steps. Live and bound buffers have addresses in `binding`; the arena is added here.
   // When a step throws, *failed_step says which; earlier steps have run.
   void run(Binding& binding, int* failed_step) const;
 
-  // From now on calls that repeat are CUDA graphs, where the whole plan runs on one GPU and draws
-  // no random numbers.
+  // From now on calls are CUDA graphs, where the whole plan runs on one GPU.
   void use_graphs();
 
   const Segment& segment() const { return segment_; }
@@ -61,7 +62,7 @@ class Plan {
  private:
   void plan_arena();
   int arena_of(Device device);
-  void run_steps(const Binding& binding, int* failed_step) const;
+  void run_steps(const Binding& binding, int* failed_step, std::vector<int>* nodes) const;
   void run_graph(const Binding& binding, int* failed_step) const;
   Segment segment_;
   std::vector<std::unique_ptr<Step>> steps_;

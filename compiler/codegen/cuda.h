@@ -10,7 +10,7 @@
 namespace ingot::compiler {
 
 // Raised when generated text changes for the same program: it is part of every kernel's key.
-inline constexpr int kCudaGeneratorVersion = 1;
+inline constexpr int kCudaGeneratorVersion = 2;
 inline constexpr unsigned kCudaThreads = 256;
 inline constexpr int kCudaAxes = 8;
 

@@ -82,6 +82,7 @@ std::string generate_cuda_run(const PointwiseProgram& p, const CudaPattern& patt
   text += "};\n";
   text += fmt::format(
       "extern \"C\" __global__ void __launch_bounds__({}) ingot_run(const Params p) {{\n"
+      "  wait_for_previous();\n"
       "  constexpr int W = {};\n"
       "  const Int64 thread = Int64(blockIdx.x) * {} + threadIdx.x;\n"
       "  const Int64 first = p.vectors ? thread * W : thread;\n"

@@ -5,6 +5,7 @@
 #include <ingot/compiler/fusion/step_scalars.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/divisor.h>
+#include <ingot/kernels/cuda/kernel_launch.h>
 #include <ingot/runtime/observer.h>
 
 namespace ingot::compiler {
@@ -104,8 +105,15 @@ void CudaStep::run(const Segment& segment, const Binding& binding) const {
                      .cost = &cost_,
                      .fused_from = names_.c_str()});
   const i64 threads = (nest_.numel() + width - 1) / width;
-  cuda::launch_kernel(kernel_, static_cast<unsigned>((threads + kCudaThreads - 1) / kCudaThreads),
-                      kCudaThreads, parameter.data(), parameter.size());
+  void* const parameters[] = {parameter.data()};
+  const auto bytes = static_cast<std::uint32_t>(parameter.size());
+  cuda::launch_kernel({.kernel = kernel_,
+                       .blocks = (threads + kCudaThreads - 1) / kCudaThreads,
+                       .threads = kCudaThreads,
+                       .waits = true,
+                       .parameters = parameters,
+                       .sizes = &bytes,
+                       .n = 1});
 }
 
 }  // namespace ingot::compiler

@@ -1,35 +1,62 @@
 // The CUDA graphs of one plan, by everything that a launch bakes in: addresses and host numbers.
-// Owns: recorded graphs, which of them are kept. A call seen for the second time is recorded; later
-// equal calls are one launch. Must not know: steps.
+// Owns: recorded graphs, which of them are kept and which get new parameters. Must not know: steps.
+//
+// A call whose words were seen before is recorded, and from then on one launch. One with other
+// words updates the graph that was used longest ago; calls that never repeat share one graph in
+// this way.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include <ingot/compiler/step_note.h>
 #include <ingot/kernels/cuda/graph.h>
+#include <ingot/runtime/observer.h>
 
 namespace ingot::compiler {
 
 class GraphCache {
  public:
-  // Runs `launches`, or the graph that was recorded from the same words. Words must be all that
-  // differs between two calls of the plan on one device.
-  void run(const std::vector<std::uint64_t>& words, const std::function<void()>& launches);
+  // Launches the plan's steps one by one; given a list, adds the nodes recorded after each step.
+  using Launches = std::function<void(std::vector<int>* nodes)>;
+
+  explicit GraphCache(std::vector<StepNote> notes) : notes_(std::move(notes)) {}
+
+  // Runs `launches`, or a graph that stands for them. Words must be all that differs between two
+  // calls of the plan on one device.
+  void run(const std::vector<std::uint64_t>& words, const Launches& launches);
 
  private:
   struct Instance {
+    std::uint64_t hash = 0;
     std::vector<std::uint64_t> words;
-    std::unique_ptr<cuda::Graph> graph;  // null: seen once
-    std::uint64_t used = 0;
+    std::unique_ptr<cuda::Graph> graph;
+    std::vector<GraphPart> parts;
+    std::uint64_t id = 0, used = 0;
   };
   static constexpr std::size_t kMostInstances = 8;
+  static constexpr int kMissesBeforeGraph = 4;
+  static constexpr int kFailedUpdates = 3;
 
+  bool seen(std::uint64_t hash);
+  bool record(std::uint64_t hash, const std::vector<std::uint64_t>& words,
+              const Launches& launches);
+  bool update(std::uint64_t hash, const std::vector<std::uint64_t>& words,
+              const Launches& launches);
+  void launch(Instance& instance);
+
+  const std::vector<StepNote> notes_;
   std::mutex mutex_;
   std::vector<Instance> instances_;
+  std::array<std::uint64_t, 32> recent_{};  // hashes of words without a graph
+  std::size_t next_recent_ = 0;
   std::uint64_t uses_ = 0;
+  int misses_ = 0;
+  int failed_updates_ = 0;
   bool refused_ = false;  // the plan does what cannot be recorded
 };
 

@@ -2,6 +2,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/graph.h>
+#include <ingot/kernels/cuda/kernel_launch.h>
 #include <ingot/kernels/cuda/kernels.h>
 #include <ingot/kernels/cuda/module.h>
 #include <ingot/kernels/cuda/scratch.h>
@@ -42,11 +43,13 @@ void free_pinned(void*) noexcept {}
 void copy(void*, const void*, std::size_t) { absent(); }
 void fill_zero(void*, std::size_t) { absent(); }
 void throw_status(int, const char*) { absent(); }
-void launch_kernel(CUkern_st*, unsigned, unsigned, void*, std::size_t) { absent(); }
+void launch_kernel(const KernelLaunch&) { absent(); }
 DeviceModule::~DeviceModule() = default;
 std::unique_ptr<Graph> Graph::record(const std::function<void()>&) { absent(); }
 Graph::~Graph() = default;
+bool Graph::update(const std::function<void()>&) { absent(); }
 void Graph::launch() const { absent(); }
+int Graph::nodes_recorded() { absent(); }
 
 }  // namespace cuda
 }  // namespace ingot

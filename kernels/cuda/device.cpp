@@ -7,6 +7,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/check.h>
 #include <ingot/kernels/cuda/device.h>
+#include <ingot/kernels/cuda/kernel_launch.h>
 
 namespace ingot::cuda {
 
@@ -194,12 +195,12 @@ void free_pinned(void* block) noexcept {
 }
 
 void copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes == 0) return;
+  if (bytes == 0 || leave_out()) return;
   INGOT_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, current_stream()));
 }
 
 void fill_zero(void* to, std::size_t bytes) {
-  if (bytes == 0) return;
+  if (bytes == 0 || leave_out()) return;
   INGOT_CUDA_CHECK(cudaMemsetAsync(to, 0, bytes, current_stream()));
 }
 

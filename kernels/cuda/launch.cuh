@@ -5,10 +5,11 @@
 #pragma once
 
 #include <ingot/kernels/cuda/divisor.h>
+#include <ingot/kernels/cuda/wait.cuh>
 #include <ingot/kernels/ops/scalar.h>
 
 #if defined(__CUDACC__)
-#include <ingot/kernels/cuda/check.h>
+#include <ingot/kernels/cuda/kernel_launch.h>
 #endif
 
 namespace ingot {
@@ -20,16 +21,30 @@ struct LaunchShape {
   Int64 blocks;
   unsigned threads;
   unsigned shared = 0;  // bytes of dynamic shared memory
+  bool waits = false;   // the kernel begins with wait_for_previous()
 };
 
 #if defined(__CUDACC__)
+namespace detail {
+template <class... P>
+void launch_converted(void (*kernel)(P...), const LaunchShape& shape, P... parameters) {
+  void* const places[] = {&parameters...};
+  const std::uint32_t sizes[] = {sizeof(P)...};
+  cuda::launch_kernel({.symbol = reinterpret_cast<const void*>(kernel),
+                       .blocks = shape.blocks,
+                       .threads = shape.threads,
+                       .shared = shape.shared,
+                       .waits = shape.waits,
+                       .parameters = places,
+                       .sizes = sizes,
+                       .n = sizeof...(P)});
+}
+}  // namespace detail
+
 // Blocks are numbered along x: at most 2^31 - 1.
 template <class... P, class... A>
 void launch(void (*kernel)(P...), LaunchShape shape, const A&... args) {
-  if (shape.blocks == 0) return;
-  kernel<<<static_cast<unsigned>(shape.blocks), shape.threads, shape.shared,
-           cuda::current_stream()>>>(args...);
-  INGOT_CUDA_CHECK(cudaGetLastError());
+  detail::launch_converted<P...>(kernel, shape, args...);
 }
 
 // The launch's dynamic shared memory (LaunchShape::shared bytes), 16-byte aligned.

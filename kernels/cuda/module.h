@@ -1,6 +1,5 @@
-// Machine code for the GPU that was made at run time: loaded from bytes, launched by name.
-// Owns: DeviceModule, and the use of the driver's functions, which are found at run time. Must not
-// know: where the code comes from.
+// Machine code for the GPU that was made at run time: loaded from bytes, found by name.
+// Owns: DeviceModule. Must not know: where the code comes from, launches.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +27,5 @@ class DeviceModule {
   explicit DeviceModule(CUlib_st* library) : library_(library) {}
   CUlib_st* library_;
 };
-
-// Launches a kernel with one parameter of `bytes` bytes on the current stream.
-void launch_kernel(CUkern_st* kernel, unsigned blocks, unsigned threads, void* parameter,
-                   std::size_t bytes);
 
 }  // namespace ingot::cuda

@@ -1,0 +1,79 @@
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cuda/check.h>
+#include <ingot/kernels/cuda/driver.h>
+#include <ingot/kernels/cuda/kernel_launch.h>
+
+namespace ingot::cuda {
+
+namespace {
+
+thread_local LaunchTape* t_tape = nullptr;
+
+// Compute capability 9.0 starts a kernel before the one ahead of it has ended.
+bool starts_early() {
+  static thread_local int device = -1;
+  static thread_local bool can = false;
+  if (current_device() != device) {
+    device = current_device();
+    can = properties(device).major >= 9;
+  }
+  return can;
+}
+
+void launch_symbol(const KernelLaunch& k) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = {static_cast<unsigned>(k.blocks), 1, 1};
+  config.blockDim = {k.threads, 1, 1};
+  config.dynamicSmemBytes = k.shared;
+  config.stream = current_stream();
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &early;
+  config.numAttrs = k.waits && starts_early() ? 1 : 0;
+  INGOT_CUDA_CHECK(cudaLaunchKernelExC(&config, k.symbol, const_cast<void**>(k.parameters)));
+}
+
+void launch_made(const KernelLaunch& k) {
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(k.blocks);
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = k.threads;
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = k.shared;
+  config.hStream = current_stream();
+  CUlaunchAttribute early{};
+  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  early.value.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &early;
+  config.numAttrs = k.waits && starts_early() ? 1 : 0;
+  const CUresult status = driver().launch(&config, reinterpret_cast<CUfunction>(k.kernel),
+                                          const_cast<void**>(k.parameters), nullptr);
+  INGOT_CHECK_AS(DeviceError, status == CUDA_SUCCESS, "CUDA: {} in the launch of a compiled kernel",
+                 error_text(status));
+}
+
+}  // namespace
+
+void launch_kernel(const KernelLaunch& k) {
+  if (k.blocks == 0) return;
+  if (t_tape != nullptr && t_tape->takes(k)) return;
+  if (k.symbol != nullptr) {
+    launch_symbol(k);
+  } else {
+    launch_made(k);
+  }
+  if (t_tape != nullptr) t_tape->launched(k);
+}
+
+LaunchTape* LaunchTape::current() { return t_tape; }
+
+LaunchTape::Use::Use(LaunchTape& tape) : outer_(t_tape) { t_tape = &tape; }
+LaunchTape::Use::~Use() { t_tape = outer_; }
+
+bool leave_out() { return t_tape != nullptr && t_tape->takes_other(); }
+
+}  // namespace ingot::cuda

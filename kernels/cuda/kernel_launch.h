@@ -1,0 +1,58 @@
+// The one place from which kernels are launched. Owns: KernelLaunch, a launch as data; LaunchTape,
+// through which a recorded graph sees a thread's launches or takes them over. Must not know: what
+// is launched, graphs.
+#pragma once
+
+#include <cstdint>
+
+struct CUkern_st;
+
+namespace ingot::cuda {
+
+// One kernel on the current device and stream.
+struct KernelLaunch {
+  const void* symbol = nullptr;  // a kernel compiled into this library,
+  CUkern_st* kernel = nullptr;   // or one made at run time
+  std::int64_t blocks = 0;       // along x: at most 2^31 - 1
+  unsigned threads = 0;
+  unsigned shared = 0;  // bytes of dynamic shared memory
+  // The kernel waits for what runs before it (griddepcontrol.wait) ahead of its first access to
+  // memory: it may be started early.
+  bool waits = false;
+  void* const* parameters = nullptr;
+  const std::uint32_t* sizes = nullptr;  // of the parameters, bytes
+  int n = 0;
+};
+
+// Throws DeviceError.
+void launch_kernel(const KernelLaunch& launch);
+
+// While a Use lives, this thread's work for the GPU passes by the tape.
+class LaunchTape {
+ public:
+  virtual ~LaunchTape() = default;
+  // Instead of the launch; false: launch it.
+  virtual bool takes(const KernelLaunch& launch) = 0;
+  // After a launch was made.
+  virtual void launched(const KernelLaunch& launch) = 0;
+  // Before work that is not a kernel of ours; true: leave it out.
+  virtual bool takes_other() = 0;
+
+  static LaunchTape* current();
+
+  class Use {
+   public:
+    explicit Use(LaunchTape& tape);
+    ~Use();
+    Use(const Use&) = delete;
+
+   private:
+    LaunchTape* outer_;
+  };
+};
+
+// Whether work that is no kernel of ours (a copy, a library's product) is to be left out: the tape
+// only wants to know of it.
+bool leave_out();
+
+}  // namespace ingot::cuda
