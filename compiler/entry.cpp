@@ -123,6 +123,7 @@ void Entry::publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain) 
     memory_.arena = std::max(memory_.arena, plan.arena_bytes());
     memory_.unplanned = std::max(memory_.unplanned, plan.unplanned_bytes());
     memory_.inside_kernels = std::max(memory_.inside_kernels, plan.inside_kernels_bytes());
+    plans_.push_back(&plan);
     dots_.push_back(to_dot(plan, static_cast<int>(dots_.size())));
     texts_.push_back(to_text(plan.segment()));
   }
@@ -215,6 +216,7 @@ void Entry::reset() {
   figures_.name = options_.name;
   replay_ns_ = compiled_us_ = eager_us_ = {};
   memory_ = {};
+  plans_.clear();
   texts_.clear();
   dots_.clear();
   sources_.clear();
@@ -226,6 +228,12 @@ Ledger Entry::ledger() const {
   const i64 not_hits = not_hits_.load();
   l.calls = calls_.load();
   l.hits = l.calls - not_hits;
+  for (const Plan* plan : plans_) {
+    const GraphUse use = plan->graph_use();
+    l.graphs.recorded += use.recorded;
+    l.graphs.launches += use.launches;
+    l.graphs.updates += use.updates;
+  }
   l.replay_ns = replay_ns_.spread();
   l.compiled_us = compiled_us_.spread();
   l.eager_us = eager_us_.spread();

@@ -80,6 +80,7 @@ class Entry {
   Ledger figures_;  // the counters and events; spreads are in the samples
   Samples replay_ns_, compiled_us_, eager_us_;
   MemoryUse memory_;
+  std::vector<const Plan*> plans_;  // of all paths, as long as these are known
   std::vector<std::string> texts_, dots_, sources_;
 };
 

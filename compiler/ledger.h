@@ -19,6 +19,13 @@ struct Spread {
   int n = 0;
 };
 
+// What CUDA graphs did for a compiled function.
+struct GraphUse {
+  i64 recorded = 0;  // graphs made
+  i64 launches = 0;  // calls, or parts of a call between cuts, that were one launch
+  i64 updates = 0;   // of these, with new addresses or numbers
+};
+
 // What a compiled function's temporaries take, in bytes; of the recorded stretch that needs most.
 // Results are not counted: the caller owns them.
 struct MemoryUse {
@@ -54,6 +61,7 @@ struct Ledger {
   i64 launches_compiled = 0;           // the same, of its plan
   i64 bytes_saved = 0;                 // a call: temporaries that are neither written nor read back
   i64 arena_bytes = 0;                 // temporaries of the plan
+  GraphUse graphs;
   std::vector<Phase> first_call;  // of the first recording: record, passes, codegen, compile, load
   std::vector<Event> misses, cuts, fused, not_fused, relaxed;
   Spread replay_ns;     // a hit: from the call to the plan's start, the function's own host work

@@ -210,6 +210,8 @@ void Plan::run_steps(const Binding& binding, int* failed_step, std::vector<int>*
   }
 }
 
+GraphUse Plan::graph_use() const { return graphs_ == nullptr ? GraphUse{} : graphs_->use(); }
+
 void Plan::use_graphs() {
   // A graph of one kernel saves nothing.
   if (steps_.size() < 2) return;

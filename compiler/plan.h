@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ingot/compiler/ledger.h>
 #include <ingot/compiler/segment.h>
 
 namespace ingot::compiler {
@@ -54,6 +55,7 @@ class Plan {
   const std::vector<std::unique_ptr<Step>>& steps() const { return steps_; }
   i64 arena_bytes() const;  // on all devices
   int launches() const { return static_cast<int>(steps_.size()); }
+  GraphUse graph_use() const;
   i64 bytes_saved() const { return bytes_saved_; }
   // Temporaries in memory if each had a block of its own, and those that no step puts in memory.
   i64 unplanned_bytes() const { return unplanned_bytes_; }

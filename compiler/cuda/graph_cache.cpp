@@ -66,6 +66,7 @@ bool GraphCache::record(std::uint64_t hash, const std::vector<std::uint64_t>& wo
                            after[k] - (k == 0 ? 0 : after[k - 1])});
   }
   instances_.push_back(std::move(fresh));
+  ++use_.recorded;
   return true;
 }
 
@@ -81,6 +82,7 @@ bool GraphCache::update(std::uint64_t hash, const std::vector<std::uint64_t>& wo
     ++failed_updates_;
     return false;
   }
+  ++use_.updates;
   taken.hash = hash;
   taken.words = words;
   instances_.push_back(std::move(taken));
@@ -94,6 +96,12 @@ void GraphCache::launch(Instance& instance) {
   const ScopedEvent event(
       {.kind = EventKind::kernel, .name = "cuda_graph", .loc = notes_[0].loc, .graph = &launched});
   instance.graph->launch();
+  ++use_.launches;
+}
+
+GraphUse GraphCache::use() const {
+  const std::lock_guard lock(mutex_);
+  return use_;
 }
 
 }  // namespace ingot::compiler

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include <ingot/compiler/ledger.h>
 #include <ingot/compiler/step_note.h>
 #include <ingot/kernels/cuda/graph.h>
 #include <ingot/runtime/observer.h>
@@ -29,6 +30,8 @@ class GraphCache {
   // Runs `launches`, or a graph that stands for them. Words must be all that differs between two
   // calls of the plan on one device.
   void run(const std::vector<std::uint64_t>& words, const Launches& launches);
+
+  GraphUse use() const;
 
  private:
   struct Instance {
@@ -50,7 +53,8 @@ class GraphCache {
   void launch(Instance& instance);
 
   const std::vector<StepNote> notes_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  GraphUse use_;
   std::vector<Instance> instances_;
   std::array<std::uint64_t, 32> recent_{};  // hashes of words without a graph
   std::size_t next_recent_ = 0;
