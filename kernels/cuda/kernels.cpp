@@ -35,9 +35,7 @@ struct Table {
     set<Flip>(cuda_flip);
     set<SliceBackward>(cuda_slice_backward);
 
-    set<Matmul>(cuda_matmul);
-    set<Addmm>(cuda_addmm);
-    set<Linear>(cuda_linear);
+    set<Matmul, Addmm, Linear>(cuda_product);
 
     set<Sum, Mean, Prod, Amax, Amin, Any, All, Argmax, Argmin, MaxDim, MinDim, Var>(cuda_reduce);
     set<Topk>(cuda_topk);

@@ -1,5 +1,5 @@
-// Matrix products on CUDA. Owns: how operands, batches and a bias become calls of cublasLt.
-// Must not know: how cublasLt is called.
+// Matrix products on CUDA. Owns: who computes one: the small kernel, cublasLt or the plain kernel.
+// Must not know: how cublasLt is called, how operands are read.
 #pragma once
 
 #include <ingot/kernels/kernel_table.h>
@@ -7,9 +7,8 @@
 namespace ingot {
 inline namespace INGOT_ISA {
 
-void cuda_matmul(const KernelArgs& args);
-void cuda_addmm(const KernelArgs& args);
-void cuda_linear(const KernelArgs& args);
+// matmul, addmm, linear.
+void cuda_product(const KernelArgs& args);
 
 }  // namespace INGOT_ISA
 }  // namespace ingot

@@ -1,0 +1,30 @@
+// matmul, addmm and linear as one description: two factors, a batch, what is added.
+// Owns: how operands, batches and a bias are read. Must not know: who computes it.
+#pragma once
+
+#include <ingot/kernels/kernel_table.h>
+#include <ingot/kernels/ops/isa.h>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+// Strides in elements. The result is row-major.
+struct ProductView {
+  DType dtype = DType::f32;
+  i64 m = 0, n = 0, k = 0;
+  const void *a = nullptr, *b = nullptr;
+  i64 a_row = 0, a_column = 0, b_row = 0, b_column = 0;
+  void* d = nullptr;
+  // The batch: neighbouring axes that all operands walk as one are one axis.
+  Dims batch, a_steps, b_steps, d_steps;
+  // Added to the product: strides for [m, n]; null for none.
+  const void* bias = nullptr;
+  i64 bias_row = 0, bias_column = 0;
+  double alpha = 1, beta = 1;
+};
+
+// Throws where the dtype has no products.
+ProductView product_view(const KernelArgs& args);
+
+}  // namespace INGOT_ISA
+}  // namespace ingot

@@ -1,0 +1,61 @@
+// CUDA unit: small matrix products, eager.
+#include <ingot/kernels/core/dtype.h>
+#include <ingot/kernels/cuda/launch.cuh>
+#include <ingot/kernels/cuda/small_product.cuh>
+#include <ingot/kernels/cuda/small_shape.h>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+namespace {
+
+template <class S, int kSlots>
+struct StoreResult {
+  const SmallProduct& p;
+  ProductResult<S, kSlots> result;
+  __device__ __forceinline__ void load(int slot, unsigned, int row, int column) {
+    result.load(p, slot, row, column);
+  }
+  __device__ __forceinline__ void finish(int slot, unsigned matrix, int row, int column,
+                                         decltype(widen(S())) sum) {
+    static_cast<S*>(p.d)[matrix * p.d_step + Int64(row) * p.n + column] =
+        result.value(p, slot, sum);
+  }
+};
+
+template <class S, int kTileRows, bool kA, bool kB>
+__global__ void __launch_bounds__(kSmallThreads, kSmallBlocks)
+    small_product_kernel(const SmallProduct p) {
+  StoreResult<S, small_slots<kTileRows>> tail{p, {}};
+  SmallTile<S, kTileRows, kA, kB>::run(p, tail);
+}
+
+template <class S, int kTileRows>
+void launch_tile(const SmallProduct& p, const SmallShape& shape) {
+  const auto go = [&](auto kernel) { launch(kernel, {shape.blocks, kSmallThreads}, p); };
+  if (shape.a_along) {
+    return shape.b_along ? go(small_product_kernel<S, kTileRows, true, true>)
+                         : go(small_product_kernel<S, kTileRows, true, false>);
+  }
+  return shape.b_along ? go(small_product_kernel<S, kTileRows, false, true>)
+                       : go(small_product_kernel<S, kTileRows, false, false>);
+}
+
+}  // namespace
+
+void launch_small_product(const SmallProduct& p, const SmallShape& shape) {
+  switch (static_cast<DType>(shape.dtype)) {
+    case DType::f64:
+      return launch_tile<double, 8>(p, shape);
+    case DType::f16:
+      return launch_tile<Half, 8>(p, shape);
+    case DType::bf16:
+      return launch_tile<BFloat16, 8>(p, shape);
+    default:
+      return shape.tile_rows == 8 ? launch_tile<float, 8>(p, shape)
+                                  : launch_tile<float, 16>(p, shape);
+  }
+}
+
+}  // namespace INGOT_ISA
+}  // namespace ingot

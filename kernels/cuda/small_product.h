@@ -1,0 +1,31 @@
+// A small matrix product as its kernels see it, eager and generated ones.
+// Owns: SmallProduct, the size of a block's tile. Freestanding: this text is also part of generated
+// source. Must not know: which products are small.
+#pragma once
+
+#include <ingot/kernels/cuda/divisor.h>
+
+namespace ingot {
+inline namespace INGOT_ISA {
+
+inline constexpr int kSmallThreads = 256;
+inline constexpr int kSmallBlocks = 2;    // on a processor, at least
+inline constexpr int kSmallColumns = 32;  // of a block's tile; its rows are 8 or 16
+
+// D = alpha * A B [+ beta * bias], for each matrix of a batch. Strides in elements.
+struct SmallProduct {
+  const void *a = nullptr, *b = nullptr;
+  void* d = nullptr;           // row-major, n columns
+  const void* bias = nullptr;  // null: none
+  INGOT_INT64 a_row = 0, a_column = 0, b_row = 0, b_column = 0;
+  INGOT_INT64 bias_row = 0, bias_column = 0;
+  INGOT_INT64 a_step = 0, b_step = 0, d_step = 0;  // between the matrices of a batch
+  double alpha = 1, beta = 1;
+  int m = 0, n = 0, k = 0;
+  // Four neighbours along the axis of a factor that has stride 1 are one aligned load.
+  bool a_quads = false, b_quads = false;
+  FastDivisor tiles_m, tiles_n;  // blocks: columns first, then rows, then the batch
+};
+
+}  // namespace INGOT_ISA
+}  // namespace ingot
