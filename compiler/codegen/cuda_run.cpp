@@ -16,18 +16,22 @@ const char* stored_type(DType t) {
 
 bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
 
-// A value rounded to what eager stores after each op.
-std::string rounded(const std::string& value, DType t) {
-  if (!is_narrow(t)) return value;
-  return fmt::format("widen(narrow<{}>({}))", stored_type(t), value);
+// Programs with 16-bit floats compute two elements at a time: the values of a step are twins.
+bool has_narrow(const PointwiseProgram& p) {
+  bool narrow = std::any_of(p.memory_dtype.begin(), p.memory_dtype.end(), is_narrow);
+  for (const Instruction& code : p.code) narrow = narrow || is_narrow(code.out.dtype);
+  return narrow;
 }
 
-std::string statement(const Instruction& code, int index) {
+// The instruction for element l, or twin l.
+std::string statement(const Instruction& code, int index, bool twins) {
+  const char* const element = twins ? "x{}.at[l]" : "x{}[l]";
+  const auto in_memory = [&](int k) { return fmt::format(fmt::runtime(element), k); };
   std::vector<std::string> values;
   for (const Operand& o : code.in) {
     switch (o.kind) {
       case Operand::memory:
-        values.push_back(fmt::format("x{}[l]", o.index));
+        values.push_back(in_memory(o.index));
         break;
       case Operand::temporary:
         values.push_back(fmt::format("t{}", o.index));
@@ -40,13 +44,51 @@ std::string statement(const Instruction& code, int index) {
     }
   }
   const DType result = code.out.dtype;
-  // Casts to 16 bits go by way of f32, as eager's do.
-  const DType computed = compute_type(result);
-  const std::string value = rounded(call_text(code.op, computed, values), result);
+  const std::string value = !twins ? call_text(code.op, result, values)
+                            : code.op == nullptr
+                                ? fmt::format("twin_cast<{}>({})", stored_type(result), values[0])
+                                : fmt::format("twin_value<{}, {}>({})", row_type(*code.op),
+                                              stored_type(result), fmt::join(values, ", "));
   if (code.out.kind == Operand::temporary) {
     return fmt::format("const auto t{} = {};", code.out.index, value);
   }
-  return fmt::format("const auto r{0} = {1}; x{2}[l] = r{0};", index, value, code.out.index);
+  return fmt::format("const auto r{0} = {1}; {2} = r{0};", index, value, in_memory(code.out.index));
+}
+
+// Operand k at p<k>, `stride` apart: 0, 1, or 2 for what the parameter says. Whole vectors have
+// count == W.
+std::string load_text(std::size_t k, int stride, const char* type, bool twins) {
+  if (stride == 0) {
+    if (twins) return fmt::format("  x{0}.fill(*p{0});\n", k);
+    return fmt::format(
+        "  {{ const auto v = widen(*p{0}); for (int l = 0; l < W; ++l) x{0}[l] = v; }}\n", k);
+  }
+  const std::string step = stride == 1 ? "1" : fmt::format("p.in[{}].stride", k);
+  const std::string some =
+      twins ? fmt::format("x{0}.load(p{0}, {1}, count);\n", k, step)
+            : fmt::format(
+                  "for (int l = 0; l < W; ++l) if (l < count) x{0}[l] = widen(p{0}[l * "
+                  "{1}]);\n",
+                  k, step);
+  if (stride != 1) return "  " + some;
+  const std::string whole =
+      twins ? fmt::format("x{0}.load(p{0});\n", k)
+            : fmt::format("widen_all(*(const Pack<{0}, W>*)p{1}, x{1});\n", type, k);
+  return "  if (count == W) " + whole + "  else " + some;
+}
+
+std::string store_text(std::size_t k, int stride, const char* type, bool twins) {
+  const std::string step = stride == 1 ? "1" : fmt::format("p.in[{}].stride", k);
+  const std::string some = twins ? fmt::format("x{0}.store(p{0}, {1}, count);\n", k, step)
+                                 : fmt::format(
+                                       "for (int l = 0; l < W; ++l) if (l < count) p{0}[l * {1}] = "
+                                       "narrow<{2}>(x{0}[l]);\n",
+                                       k, step, type);
+  if (stride != 1) return "  " + some;
+  const std::string whole =
+      twins ? fmt::format("x{0}.store(p{0});\n", k)
+            : fmt::format("*(Pack<{0}, W>*)p{1} = narrow_all<{0}, W>(x{1});\n", type, k);
+  return "  if (count == W) " + whole + "  else " + some;
 }
 
 }  // namespace
@@ -124,60 +166,28 @@ std::string generate_cuda_run(const PointwiseProgram& p, const CudaPattern& patt
         return fmt::format("{}inside * p.in[{}].stride", offset, k);
     }
   };
+  const bool twins = has_narrow(p);
   for (std::size_t k = 0; k < n; ++k) {
     const bool written = static_cast<int>(k) < p.written;
-    const DType t = p.memory_dtype[k];
-    const std::string s = stored_type(t), c = c_type(compute_type(t));
+    const char* const type = stored_type(p.memory_dtype[k]);
     text += fmt::format("  {0}{1}* p{2} = ({0}{1}*)p.in[{2}].data + {3};\n",
-                        written ? "" : "const ", s, k, element(k));
-    text += fmt::format("  Num<{}> x{}[W];\n", c, k);
+                        written ? "" : "const ", type, k, element(k));
+    text += twins ? fmt::format("  Twins<{}, W> x{};\n", type, k)
+                  : fmt::format("  Num<{}> x{}[W];\n", c_type(p.memory_dtype[k]), k);
   }
   for (std::size_t k = 0; k < n; ++k) {
-    const std::string s = stored_type(p.memory_dtype[k]);
-    const bool read = reads_operand(p, static_cast<int>(k));
-    if (!read) continue;
-    switch (pattern.stride[k]) {
-      case 0:
-        text += fmt::format(
-            "  {{ const auto v = widen(*p{0}); for (int l = 0; l < W; ++l) x{0}[l] = v; }}\n", k);
-        break;
-      case 1:
-        text += fmt::format(
-            "  if (count == W) {{ const auto v = *(const Pack<{0}, W>*)p{1}; for (int l = 0; l < "
-            "W; ++l) "
-            "x{1}[l] = widen(v.v[l]); }}\n"
-            "  else for (int l = 0; l < count; ++l) x{1}[l] = widen(p{1}[l]);\n",
-            s, k);
-        break;
-      default:
-        text += fmt::format(
-            "  for (int l = 0; l < W; ++l) if (l < count) x{0}[l] = widen(p{0}[l * "
-            "p.in[{0}].stride]);\n",
-            k);
-    }
+    if (!reads_operand(p, static_cast<int>(k))) continue;
+    text += load_text(k, pattern.stride[k], stored_type(p.memory_dtype[k]), twins);
   }
-  text += "#pragma unroll\n  for (int l = 0; l < W; ++l) {\n";
+  text += fmt::format("#pragma unroll\n  for (int l = 0; l < W{}; ++l) {{\n", twins ? " / 2" : "");
   for (std::size_t k = 0; k < p.code.size(); ++k) {
-    text += fmt::format("    {}  // {}\n", statement(p.code[k], static_cast<int>(k)),
+    text += fmt::format("    {}  // {}\n", statement(p.code[k], static_cast<int>(k), twins),
                         op_name(p.code[k].op));
   }
   text += "  }\n";
   for (int k = 0; k < p.written; ++k) {
     const auto place = static_cast<std::size_t>(k);
-    const std::string s = stored_type(p.memory_dtype[place]);
-    if (pattern.stride[place] == 1) {
-      text += fmt::format(
-          "  if (count == W) {{ Pack<{0}, W> v; for (int l = 0; l < W; ++l) v.v[l] = "
-          "narrow<{0}>(x{1}[l]); "
-          "*(Pack<{0}, W>*)p{1} = v; }}\n"
-          "  else for (int l = 0; l < count; ++l) p{1}[l] = narrow<{0}>(x{1}[l]);\n",
-          s, k);
-    } else {
-      text += fmt::format(
-          "  for (int l = 0; l < W; ++l) if (l < count) p{1}[l * p.in[{1}].stride] = "
-          "narrow<{0}>(x{1}[l]);\n",
-          s, k);
-    }
+    text += store_text(place, pattern.stride[place], stored_type(p.memory_dtype[place]), twins);
   }
   return text + "}\n";
 }

@@ -27,6 +27,20 @@ INGOT_INLINE S narrow(Num<T> x) {
   }
 }
 
+// What elements are computed in.
+template <class S>
+struct ComputeTypeOf {
+  using type = S;
+};
+template <>
+struct ComputeTypeOf<Half> {
+  using type = float;
+};
+template <>
+struct ComputeTypeOf<BFloat16> {
+  using type = float;
+};
+
 // N elements moved at once: one instruction up to 16 bytes.
 template <class S, int N>
 struct alignas(sizeof(S) * N) Pack {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <ingot/kernels/cuda/elementwise_task.h>
+#include <ingot/kernels/cuda/narrow_rows.h>
 #include <ingot/kernels/cuda/storage.cuh>
 #include <ingot/kernels/ops/all_rows.h>
 
@@ -86,8 +87,7 @@ struct VectorInput {
       const Num<T> value = in.data == nullptr ? scalar_value<T>(in.scalar) : widen(*p);
       for (int l = 0; l < W; ++l) v[l] = value;
     } else if (count == W) {
-      const Pack<S, W> pack = *reinterpret_cast<const Pack<S, W>*>(p);
-      for (int l = 0; l < W; ++l) v[l] = widen(pack.v[l]);
+      widen_all(*reinterpret_cast<const Pack<S, W>*>(p), v);
     } else {
       for (int l = 0; l < W; ++l) v[l] = Num<T>(0);
       for (int l = 0; l < count; ++l) v[l] = widen(p[l]);
@@ -109,12 +109,19 @@ struct VectorKernel {
   template <class... Inputs>
   static __device__ __forceinline__ void compute(StoredResult* out, int count,
                                                  const Inputs&... in) {
-    Pack<StoredResult, width> y;
-    for (int l = 0; l < width; ++l) y.v[l] = narrow<StoredResult>(Row::value(in.v[l]...));
+    Num<Result> y[width];
+    for (int l = 0; l < width; ++l) {
+      if constexpr (NarrowRow<Row, S>::exists) {
+        y[l] = NarrowRow<Row, S>::value(in.v[l]...);
+      } else {
+        y[l] = Row::value(in.v[l]...);
+      }
+    }
+    const Pack<StoredResult, width> pack = narrow_all<StoredResult, width>(y);
     if (count == width) {
-      *reinterpret_cast<Pack<StoredResult, width>*>(out) = y;
+      *reinterpret_cast<Pack<StoredResult, width>*>(out) = pack;
     } else {
-      for (int l = 0; l < count; ++l) out[l] = y.v[l];
+      for (int l = 0; l < count; ++l) out[l] = pack.v[l];
     }
   }
 
@@ -208,6 +215,12 @@ struct StridedKernel {
   template <int... K>
   static __device__ __forceinline__ void run(const StridedParams<arity>& p, const Int64* offset,
                                              Places<K...>) {
+    if constexpr (is_same_type<T, float> && NarrowRow<Row, BFloat16>::exists) {
+      if (p.dtype[0] == static_cast<int>(DType::bf16) && p.dtype[1] == p.dtype[0]) {
+        const auto y = NarrowRow<Row, BFloat16>::value(load<K>(p, offset)...);
+        return store_as<float>(p.data[0], offset[0], p.dtype[0], y);
+      }
+    }
     store_as<RowResult<Row, T>>(p.data[0], offset[0], p.dtype[0],
                                 Row::value(load<K>(p, offset)...));
   }

@@ -78,10 +78,10 @@ class Unit {
     }
     body_ += fmt::format("namespace unit{} {{\n{}}}\n", count_++, text);
   }
-  void compile() const {
+  void compile(int architecture = 90) const {
     const std::string prelude =
         "#define INGOT_ISA isa_jit\n" + std::string(kCudaText, kCudaTextSize);
-    const NvrtcResult result = nvrtc_compile(prelude, body_, 90);
+    const NvrtcResult result = nvrtc_compile(prelude, body_, architecture);
     EXPECT_EQ(result.error, "") << body_;
     EXPECT_GT(result.cubin.size(), 0u);
   }
@@ -104,7 +104,7 @@ bool computes_in(const OpInfo& op, DType t) {
   return contains(set, is_floating_point(t) ? DTypeSet::floats : DTypeSet::ints);
 }
 
-void compile_all_rows(DType t) {
+void compile_all_rows(DType t, int architecture = 90) {
   constexpr int kInUnit = 24;
   Unit unit;
   int rows = 0;
@@ -134,17 +134,23 @@ void compile_all_rows(DType t) {
     unit.add(kernel_of(b));
     ++rows;
     if (unit.count() == kInUnit) {
-      unit.compile();
+      unit.compile(architecture);
       unit = Unit();
     }
   }
-  if (unit.count() > 0) unit.compile();
+  if (unit.count() > 0) unit.compile(architecture);
   EXPECT_GT(rows, 10);
 }
 
 TEST_F(CudaCodegen, EveryRowInF32) { compile_all_rows(DType::f32); }
 TEST_F(CudaCodegen, EveryRowInF64) { compile_all_rows(DType::f64); }
 TEST_F(CudaCodegen, EveryRowInBF16) { compile_all_rows(DType::bf16); }
+TEST_F(CudaCodegen, EveryRowInF16) { compile_all_rows(DType::f16); }
+// GPUs before sm_90 and before sm_80 lack some of the instructions on two elements.
+TEST_F(CudaCodegen, EveryRowInBF16OnOlderGpus) {
+  compile_all_rows(DType::bf16, 80);
+  compile_all_rows(DType::bf16, 75);
+}
 TEST_F(CudaCodegen, EveryRowInI64) { compile_all_rows(DType::i64); }
 
 TEST_F(CudaCodegen, EveryPatternOfStrides) {

@@ -64,5 +64,46 @@ TEST(HalfGpu, ConvertsAsTheCpuDoes) {
   }
 }
 
+// Every bf16 through the rows that a GPU approximates for bf16: the f32 result rounded.
+TEST(HalfGpu, ApproximationsRoundRight) {
+  if (!cuda::is_available()) GTEST_SKIP() << cuda::unavailable_reason();
+  std::vector<float> values;
+  for (std::uint32_t upper = 0; upper < 0x10000; ++upper) {
+    values.push_back(std::bit_cast<float>(upper << 16));
+  }
+  const Tensor f32 = from_vector(values, {static_cast<i64>(values.size())}).cuda();
+  const Tensor x = f32.to(DType::bf16);
+  const Tensor strided = slice(stack({x, x}, 1), 1, 0, 1);
+  for (const auto& function :
+       {+[](const Tensor& t) { return tanh(t); }, +[](const Tensor& t) { return sigmoid(t); }}) {
+    const Tensor right = function(f32).to(DType::bf16).cpu();
+    expect_same_bits(function(x), right, x.cpu());
+    expect_same_bits(function(strided).flatten(), right, x.cpu());
+  }
+}
+
+// Sums, differences and products of two elements at a time are those of one at a time.
+TEST(HalfGpu, PackedArithmeticRoundsOnce) {
+  if (!cuda::is_available()) GTEST_SKIP() << cuda::unavailable_reason();
+  for (const DType t : {DType::f16, DType::bf16}) {
+    manual_seed(3);
+    const Tensor bits = randint(-0x8000, 0x8000, {2, 1 << 16}).to(DType::i32);
+    std::vector<float> all;
+    for (const float b : bits.to(DType::f32).to_vector<float>()) {
+      const auto upper = static_cast<std::uint32_t>(static_cast<int>(b)) & 0xffffu;
+      all.push_back(t == DType::bf16 ? std::bit_cast<float>(upper << 16)
+                                     : std::ldexp(b, static_cast<int>(upper % 40) - 40));
+    }
+    const Tensor both = from_vector(all, {2, 1 << 16}).to(t);
+    const Tensor a = select(both, 0, 0).clone(), b = select(both, 0, 1).clone();
+    const auto chain = [](const Tensor& x, const Tensor& y) { return (x + y) * (x - y) + x * y; };
+    const Tensor eager = chain(a.cuda(), b.cuda());
+    expect_same_bits(eager, chain(a, b), a);
+    const auto compiled = compile(chain);
+    (void)compiled(a.cuda(), b.cuda());
+    expect_same_bits(compiled(a.cuda(), b.cuda()), eager.cpu(), a);
+  }
+}
+
 }  // namespace
 }  // namespace ingot
