@@ -11,11 +11,15 @@ namespace ingot {
 inline namespace INGOT_ISA {
 
 template <template <class, int> class F, class S, int kSlots>
-__global__ void __launch_bounds__(row_threads(16 / sizeof(S), kSlots),
+__global__ void __launch_bounds__(row_threads(kSlots),
                                   row_blocks(16 / sizeof(S), kSlots, F<S, kSlots>::held))
     row_kernel(const typename F<S, kSlots>::Task task, int lanes) {
-  const int place = static_cast<int>(threadIdx.x) / lanes;
-  const Int64 row = Int64(blockIdx.x) * (static_cast<int>(blockDim.x) / lanes) + place;
+  int place = 0;
+  Int64 row = blockIdx.x;
+  if (static_cast<int>(blockDim.x) != lanes) {  // several rows: a division costs as much as a load
+    place = static_cast<int>(threadIdx.x) / lanes;
+    row = row * (static_cast<int>(blockDim.x) / lanes) + place;
+  }
   LaneOf<kSlots> at;
   at.n = row < task.rows ? static_cast<typename LaneOf<kSlots>::Index>(task.n) : 0;
   at.lane = static_cast<int>(threadIdx.x) - place * lanes;
@@ -39,6 +43,7 @@ void launch_row_formula(const typename F<S, 0>::Task& task) {
       if (shape.slots == 2) return go(row_kernel<F, S, 2>);
       if (shape.slots == 4) return go(row_kernel<F, S, 4>);
       if constexpr (most_slots(width) == 8) {
+        if (shape.slots == 6) return go(row_kernel<F, S, 6>);
         if (shape.slots == 8) return go(row_kernel<F, S, 8>);
       }
     }

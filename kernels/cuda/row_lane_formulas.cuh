@@ -49,6 +49,22 @@ __device__ __forceinline__ auto log_sum_lanes(const LaneOf<kSlots>& at,
   return LaneLogSum<T>{{m, log(total)}, total};
 }
 
+// x / d for many x and one d: with 1 / d rounded, two multiply-adds round the quotient as a
+// division would (Markstein, "Computation of elementary functions on the IBM RISC System/6000",
+// 1990), but for subnormal results.
+template <class T>
+class CommonDivisor {
+ public:
+  __device__ __forceinline__ explicit CommonDivisor(Num<T> d) : d_(d), inverse_(Num<T>(1) / d) {}
+  __device__ __forceinline__ Num<T> divide(Num<T> x) const {
+    const Num<T> q = x * inverse_;
+    return fma(fma(-q, d_, x), inverse_, q);
+  }
+
+ private:
+  Num<T> d_, inverse_;
+};
+
 template <int kSlots, class Load, class Store>
 __device__ __forceinline__ void softmax_lanes(const LaneOf<kSlots>& at, const Load& load,
                                               const Store& store) {
@@ -57,10 +73,11 @@ __device__ __forceinline__ void softmax_lanes(const LaneOf<kSlots>& at, const Lo
   Values x(at, load);
   const LaneLogSum<T> s = log_sum_lanes<true, kSlots>(at, x);
   const rows::CentredExp<T> e{nullptr, s.sums.max};
+  const CommonDivisor<T> total(s.total);
   map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
     auto v = x.get(slot, i, left);
     for (int l = 0; l < Load::width; ++l) {
-      v.v[l] = (Values::held ? v.v[l] : e.value(v.v[l])) / s.total;
+      v.v[l] = total.divide(Values::held ? v.v[l] : e.value(v.v[l]));
     }
     return v;
   });
@@ -141,6 +158,29 @@ __device__ __forceinline__ N squares_lanes(const LaneOf<kSlots>& at, const Value
   });
 }
 
+// Mean and variance in two passes: the second one, around the first quotient, gives what the mean
+// is off by and the squares, which are then moved to it.
+template <int kSlots, class Values, class N>
+__device__ __forceinline__ auto moments_lanes(const LaneOf<kSlots>& at, const Values& x, N eps) {
+  using T = typename Values::Value;
+  using R = TwoSums<T>;
+  const N count(at.n);
+  const N first = reduce_values_over<rows::SumRow, 0, kSlots>(at, x, [](N v) { return v; }) / count;
+  const auto sums = reduce_over<R, 1, kSlots, Values>(at, [&](int slot, auto i, auto left) {
+    const auto v = x.get(slot, i, left);
+    States<R, Values::width> s;
+#pragma unroll
+    for (int e = 0; e < Values::width; ++e) {
+      const N d = v.v[e] - first;
+      s.v[e] = {d, d * d};
+    }
+    return s;
+  });
+  const N off = sums.a / count;
+  const N squares = max(sums.b - sums.a * off, N(0));
+  return rows::RowMoments<T>{first + off, rsqrt(squares / count + eps)};
+}
+
 // Weight and bias: loads that may be absent, as `given` says.
 template <int kSlots, class Load, class Store>
 __device__ __forceinline__ auto layer_norm_lanes(const LaneOf<kSlots>& at, const Load& load,
@@ -149,9 +189,7 @@ __device__ __forceinline__ auto layer_norm_lanes(const LaneOf<kSlots>& at, const
                                                  const Store& store) {
   using T = typename Load::Value;
   RowValues<kSlots, Load> x(at, load);
-  const Num<T> mean = centre_lanes<kSlots>(at, x);
-  const Num<T> squares = squares_lanes<kSlots>(at, x, mean);
-  const rows::RowMoments<T> m{mean, rsqrt(squares / Num<T>(at.n) + eps)};
+  const rows::RowMoments<T> m = moments_lanes<kSlots>(at, x, eps);
   map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
     auto v = x.get(slot, i, left);
     for (int l = 0; l < Load::width; ++l) v.v[l] = m.normal(v.v[l]);

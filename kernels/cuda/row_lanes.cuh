@@ -5,8 +5,9 @@
 // these templates with loads and stores of their own and get the same bits.
 //
 // The tree: a vector's elements are folded in halves (element e with e + width / 2, and so on), the
-// vectors of a lane are added in order, then lanes in halves inside each warp, then warps in order.
-// Reducers bring State, identity() and merge(a, b), which must commute in every bit but a NaN's.
+// vectors of a lane are added in order, then lanes in halves inside each warp, then warps in
+// halves, those that a power of two has more being identities. Reducers bring State, identity() and
+// merge(a, b), which must commute in every bit but a NaN's.
 #include <ingot/kernels/cuda/row_shape.h>
 #include <ingot/kernels/ops/reduce_rows.h>
 
@@ -91,23 +92,33 @@ struct States {
   }
 };
 
+// The x of `count` neighbouring threads, at most 2 * kMost, folded in halves.
+template <class R, int kMost>
+__device__ __forceinline__ typename R::State fold_threads(typename R::State x, int count) {
+#pragma unroll
+  for (int step = kMost; step > 0; step /= 2) {
+    if (step < count) x = R::merge(x, shuffle_xor(x, step));
+  }
+  return x;
+}
+
 // What all lanes of a row make together, known to each of them. Every thread of the block takes
 // part. kUse: different for each call of a kernel, since each has shared memory of its own and so
 // needs one barrier only; no call may stand in a loop.
 template <class R, int kUse>
 __device__ __forceinline__ typename R::State reduce_lanes(typename R::State x, int lanes) {
-  for (int step = (lanes < kWarp ? lanes : kWarp) / 2; step > 0; step /= 2) {
-    x = R::merge(x, shuffle_xor(x, step));
-  }
+  constexpr int kMostWarps = kMostRowLanes / kWarp;
+  x = fold_threads<R, kWarp / 2>(x, lanes);
   if (lanes <= kWarp) return x;
-  __shared__ typename R::State of_warp[kMostRowLanes / kWarp];
-  const int warp = static_cast<int>(threadIdx.x) / kWarp, warps = lanes / kWarp;
-  if (threadIdx.x % kWarp == 0) of_warp[warp] = x;
+  __shared__ typename R::State of_warp[kMostWarps];
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp;
+  const int warps = lanes / kWarp;
+  if (thread % kWarp == 0) of_warp[warp] = x;
   __syncthreads();
-  const int first = warp / warps * warps;
-  x = of_warp[first];
-  for (int w = 1; w < warps; ++w) x = R::merge(x, of_warp[first + w]);
-  return x;
+  const int first = static_cast<int>(blockDim.x) == lanes ? 0 : warp / warps * warps;
+  const int other = thread % kMostWarps;
+  x = other < warps ? of_warp[first + other] : R::identity();
+  return fold_threads<R, kMostWarps / 2>(x, warps);
 }
 
 // A thread's place in its row. Index: int where rows are short enough.

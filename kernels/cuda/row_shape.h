@@ -20,10 +20,11 @@ struct RowShape {
   int slots;  // vectors a lane holds; 0: any number, read again on each pass
 };
 
+// Slots that rows are held in: 1, 2, 4, 6, 8 vectors of four elements, up to 4 of more.
 INGOT_DEVICE constexpr int most_slots(int width) { return width == 4 ? 8 : 4; }
 
-// Measured on an H200: one vector a lane only for rows below 64 vectors, then the fewest of 2, 4, 8
-// that keep a row on 256 lanes, 512 with the most slots.
+// Measured on an H200: one vector a lane only for rows below 64 vectors, then the fewest of 2, 4,
+// 6, 8 that fit a row into a block.
 INGOT_DEVICE constexpr RowShape row_shape(Int64 n, int width) {
   const Int64 vectors = (n + width - 1) / width;
   if (vectors <= kWarp) {
@@ -32,11 +33,9 @@ INGOT_DEVICE constexpr RowShape row_shape(Int64 n, int width) {
     return {lanes, 1};
   }
   if (vectors < 2 * kWarp) return {2 * kWarp, 1};
-  for (int slots = 2; slots <= most_slots(width) && n <= kLongRow; slots *= 2) {
+  for (int slots = 2; slots <= most_slots(width) && n <= kLongRow; slots += 2) {
     const Int64 lanes = ((vectors + slots - 1) / slots + kWarp - 1) / kWarp * kWarp;
-    if (lanes <= (slots == most_slots(width) ? kMostRowLanes : kMostRowLanes / 2)) {
-      return {static_cast<int>(lanes), slots};
-    }
+    if (lanes <= kMostRowLanes) return {static_cast<int>(lanes), slots};
   }
   return {kMostRowLanes, 0};
 }
@@ -47,10 +46,7 @@ INGOT_DEVICE constexpr int rows_per_block(int lanes) { return lanes < 128 ? 128 
 // The largest block of the kernels with so many slots, and how many of them an SM should hold: what
 // keeps the compiler from spending registers on fewer, larger blocks. `held`: operands that stay in
 // registers.
-INGOT_DEVICE constexpr int row_threads(int width, int slots) {
-  if (slots == 1) return 128;
-  return slots == 0 || slots == most_slots(width) ? kMostRowLanes : kMostRowLanes / 2;
-}
+INGOT_DEVICE constexpr int row_threads(int slots) { return slots == 1 ? 128 : kMostRowLanes; }
 INGOT_DEVICE constexpr int row_blocks(int width, int slots, int held) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
   constexpr int most = 1024;
@@ -62,7 +58,7 @@ INGOT_DEVICE constexpr int row_blocks(int width, int slots, int held) {
   const int elements = slots * width * held, few = width == 8 ? 17 : 16;
   const int wanted = slots == 0 ? 1024 : elements < few ? 1536 : elements <= 32 ? 1024 : 512;
   const int threads = wanted < most ? wanted : most;
-  return threads < row_threads(width, slots) ? 1 : threads / row_threads(width, slots);
+  return threads < row_threads(slots) ? 1 : threads / row_threads(slots);
 }
 
 }  // namespace INGOT_ISA
