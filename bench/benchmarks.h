@@ -2,6 +2,7 @@
 // Owns: which function gives which rows. Must not know: how rows are shown.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,13 @@ namespace bench {
 
 struct Benchmark {
   std::vector<std::string> rows;  // the names that run() gives, in order
-  std::vector<Row> (*run)();
+  std::function<std::vector<Row>()> run;
+  bool only_by_name = false;  // left out unless a filter names it
 };
 
-// In the order of the table.
+// In the order of the table: of the CPU, and of a GPU (none where the build has no CUDA).
 const std::vector<Benchmark>& benchmarks();
+const std::vector<Benchmark>& cuda_benchmarks();
 
 std::vector<Row> eager_add();      // eager_add_64
 std::vector<Row> linear();         // eager_linear_64, compiled_linear_64
@@ -25,9 +28,6 @@ std::vector<Row> mlp_step();       // mlp_step
 std::vector<Row> first_call();     // first_call_chain8, disk_call_chain8
 std::vector<Row> guard_replay();   // guard_replay, guard_replay_grad
 std::vector<Row> profiler_cost();  // profiler_off, profiler_on
-
-// The process that first_call() starts: times the first compiled call and prints what it saw.
-int first_call_child();
-inline constexpr const char* kFirstCallChild = "--first-call-child";
+Row profiler_off();
 
 }  // namespace bench

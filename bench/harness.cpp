@@ -38,6 +38,12 @@ double Series::quantile(double q) const {
   return sorted[static_cast<std::size_t>(std::lround(q * static_cast<double>(sorted.size() - 1)))];
 }
 
+Series Series::scaled(double by) const {
+  Series result;
+  for (double v : values_) result.add(v * by);
+  return result;
+}
+
 double time_us(const std::function<void()>& f) {
   const Clock::time_point start = Clock::now();
   f();
@@ -69,14 +75,18 @@ std::vector<Series> race(const std::vector<std::function<void()>>& contenders, B
 
 std::string table(const std::vector<Row>& rows) {
   std::string out = fmt::format(
-      "{:<19} {:<4} {:>9} {:>9} {:>8} {:>9} {:>9} {:>6}  {:<18} {:<6}  {}\n", "name", "unit",
+      "{:<21} {:<4} {:>9} {:>9} {:>8} {:>9} {:>9} {:>6}  {:<18} {:<6}  {}\n", "name", "unit",
       "ours", "least", "spread", "limit", "least", "ratio", "target", "", "the limit is");
   for (const Row& r : rows) {
-    out += fmt::format("{:<19} {:<4} {:>9} {:>9} {:>8} {:>9} {:>9} {:>6}  {:<18} {:<6}  {}\n",
+    out += fmt::format("{:<21} {:<4} {:>9} {:>9} {:>8} {:>9} {:>9} {:>6}  {:<18} {:<6}  {}\n",
                        r.name, r.unit, number(r.ours.median()), number(r.ours.least()),
                        number(r.ours.spread()), number(r.limit), number(r.limit_least),
-                       number(r.ratio()), r.target, r.met ? "met" : "MISSED", r.limit_name);
-    if (!r.note.empty()) out += fmt::format("{:<19} {}\n", "", r.note);
+                       number(r.ratio()), r.target,
+                       !r.met.has_value() ? "-"
+                       : *r.met           ? "met"
+                                          : "MISSED",
+                       r.limit_name);
+    if (!r.note.empty()) out += fmt::format("{:<21} {}\n", "", r.note);
   }
   return out;
 }

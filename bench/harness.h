@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,13 @@ namespace bench {
 class Series {
  public:
   void add(double value) { values_.push_back(value); }
+  double last() const { return values_.back(); }
   int n() const { return static_cast<int>(values_.size()); }
   double median() const { return quantile(0.5); }
   double least() const { return quantile(0); }
   // Half of the samples lie within this distance of each other: upper minus lower quartile.
   double spread() const { return quantile(0.75) - quantile(0.25); }
+  Series scaled(double by) const;
 
  private:
   double quantile(double q) const;
@@ -28,9 +31,9 @@ struct Row {
   Series ours = {};
   double limit = 0, limit_least = 0;  // median and least; equal for a plain bound
   std::string limit_name = {};
-  std::string target = {};  // as text, "<= 1.15 x"
-  bool met = false;
-  std::string note = {};  // what else was seen
+  std::string target = {};       // as text, "<= 1.15 x"
+  std::optional<bool> met = {};  // none: the target names what another program measures
+  std::string note = {};         // what else was seen
 
   double ratio() const { return ours.median() / limit; }
 };

@@ -8,6 +8,7 @@
 #include <ingot/ingot.h>
 
 #include "benchmarks.h"
+#include "child.h"
 #include "support/flags.h"
 #include "support/json.h"
 
@@ -53,17 +54,19 @@ ingot::Device device_of(const std::string& text) {
 
 void run(const Settings& settings) {
   const std::regex filter = regex_of(settings.filter);
-  if (device_of(settings.device).is_cuda()) {
-    throw std::runtime_error(ingot::cuda::is_available() ? "there are no rows for CUDA"
-                                                         : ingot::cuda::unavailable_reason());
+  const bool on_gpu = device_of(settings.device).is_cuda();
+  if (on_gpu && !ingot::cuda::is_available()) {
+    throw std::runtime_error(ingot::cuda::unavailable_reason());
   }
   const auto wanted = [&](const std::string& name) { return std::regex_search(name, filter); };
   std::printf("%s\n", ingot::build_info().c_str());
   ingot::set_num_threads(std::min(2, ingot::num_threads()));
   std::printf("threads used here: %d (the targets are for two)\n\n", ingot::num_threads());
   std::vector<bench::Row> rows;
-  for (const bench::Benchmark& benchmark : bench::benchmarks()) {
+  for (const bench::Benchmark& benchmark :
+       on_gpu ? bench::cuda_benchmarks() : bench::benchmarks()) {
     if (std::none_of(benchmark.rows.begin(), benchmark.rows.end(), wanted)) continue;
+    if (benchmark.only_by_name && settings.filter.empty()) continue;
     std::fprintf(stderr, "measuring %s ...\n", benchmark.rows.front().c_str());
     for (bench::Row& row : benchmark.run()) {
       if (wanted(row.name)) rows.push_back(std::move(row));
@@ -83,13 +86,15 @@ int main(int argc, char** argv) {
   Settings settings;
   examples::Flags flags("ingot_bench",
                         "Measures Ingot against limits that are measured in the same run.");
-  flags.add("--filter", "REGEX", "only the rows whose name matches", &settings.filter);
-  flags.add("--device", "D", "cpu or cuda", &settings.device);
+  flags.add("--filter", "REGEX",
+            "only the rows whose name matches; on cuda also the row lengths softmax_256 ... "
+            "softmax_16384, ln_gelu_256 ..., which run only when asked for",
+            &settings.filter);
+  flags.add("--device", "D", "cpu, or cuda for the rows of a GPU", &settings.device);
   flags.add("--json", "FILE", "writes the rows", &settings.json);
   try {
-    if (argc == 2 && std::string_view(argv[1]) == bench::kFirstCallChild) {
-      return bench::first_call_child();
-    }
+    if (const std::optional<int> code = bench::child_main(argc, argv)) return *code;
+    if (const std::optional<int> code = bench::cuda_child_main(argc, argv)) return *code;
     if (const std::optional<int> code = flags.parse(argc, argv)) return *code;
     run(settings);
   } catch (const std::invalid_argument& mistake) {

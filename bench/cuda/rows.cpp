@@ -1,0 +1,52 @@
+#include "rows.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "benchmarks.h"
+#include "child.h"
+
+namespace bench {
+
+const std::vector<Benchmark>& cuda_benchmarks() {
+  static const std::vector<Benchmark> all = [] {
+    std::vector<Benchmark> list = {
+        {{"eager_add_64"}, gpu::eager_add},
+        {{"eager_matmul_64"}, gpu::eager_matmul},
+        {{"compiled_linear_64"}, gpu::compiled_linear},
+        {{"chain8_64m"}, gpu::chain},
+        {{"chain8_64m_bf16"}, gpu::chain_bf16},
+        {{"softmax_8kx4k"}, [] { return gpu::softmax_rows("softmax_8kx4k", 4096); }},
+        {{"ln_gelu_8kx4k"}, [] { return gpu::ln_gelu_rows("ln_gelu_8kx4k", 4096); }},
+        {{"colsum_32kx1k"}, gpu::column_sum},
+        {{"linear_gelu_4096", "linear_gelu_4096_bf16"}, gpu::linear_gelu_4096},
+        {{"mlp_step"}, gpu::mlp_step},
+        {{"first_call_chain8", "disk_call_chain8"}, gpu::first_call},
+        {{"profiler_off", "profiler_on"}, gpu::profiler_cost},
+    };
+    const std::pair<const char*, gpu::LinearShape> shapes[] = {
+        {"linear_relu_64", {64, 64, 64}},
+        {"linear_relu_128", {128, 128, 128}},
+        {"linear_relu_256", {256, 256, 256}},
+        {"linear_relu_64x1024x256", {64, 1024, 256}},
+    };
+    for (const auto& [name, shape] : shapes) {
+      list.push_back({{name}, [name, shape] { return gpu::linear_relu(name, shape); }});
+    }
+    for (const long length : {256, 768, 1024, 2048, 3072, 4096, 8192, 12288, 16384}) {
+      const std::string softmax = "softmax_" + std::to_string(length),
+                        ln_gelu = "ln_gelu_" + std::to_string(length);
+      list.push_back({{softmax}, [=] { return gpu::softmax_rows(softmax, length); }, true});
+      list.push_back({{ln_gelu}, [=] { return gpu::ln_gelu_rows(ln_gelu, length); }, true});
+    }
+    return list;
+  }();
+  return all;
+}
+
+std::optional<int> cuda_child_main(int argc, char** argv) {
+  if (argc != 4 || std::string_view(argv[1]) != gpu::kNvrtcChild) return {};
+  return gpu::nvrtc_child(argv[2], std::atoi(argv[3]));
+}
+
+}  // namespace bench
