@@ -52,7 +52,8 @@ ingot::Device device_of(const std::string& text) {
   }
 }
 
-void run(const Settings& settings) {
+// The exit code.
+int run(const Settings& settings) {
   const std::regex filter = regex_of(settings.filter);
   const bool on_gpu = device_of(settings.device).is_cuda();
   if (on_gpu && !ingot::cuda::is_available()) {
@@ -63,21 +64,30 @@ void run(const Settings& settings) {
   ingot::set_num_threads(std::min(2, ingot::num_threads()));
   std::printf("threads used here: %d (the targets are for two)\n\n", ingot::num_threads());
   std::vector<bench::Row> rows;
+  int failed = 0;
   for (const bench::Benchmark& benchmark :
        on_gpu ? bench::cuda_benchmarks() : bench::benchmarks()) {
     if (std::none_of(benchmark.rows.begin(), benchmark.rows.end(), wanted)) continue;
     if (benchmark.only_by_name && settings.filter.empty()) continue;
     std::fprintf(stderr, "measuring %s ...\n", benchmark.rows.front().c_str());
-    for (bench::Row& row : benchmark.run()) {
-      if (wanted(row.name)) rows.push_back(std::move(row));
+    try {
+      for (bench::Row& row : benchmark.run()) {
+        if (wanted(row.name)) rows.push_back(std::move(row));
+      }
+    } catch (const std::exception& error) {
+      // The others are worth having.
+      std::fprintf(stderr, "ingot_bench: %s: %s\n", benchmark.rows.front().c_str(), error.what());
+      ++failed;
     }
   }
-  if (rows.empty()) throw std::invalid_argument("--filter matches no row: " + settings.filter);
+  if (rows.empty() && failed == 0)
+    throw std::invalid_argument("--filter matches no row: " + settings.filter);
   std::printf(
       "%s\nMedians, and the least of all samples beside them; spread is the distance of the "
       "quartiles.\n",
       bench::table(rows).c_str());
   if (!settings.json.empty()) examples::write_file(settings.json, bench::json(rows));
+  return failed == 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -96,7 +106,7 @@ int main(int argc, char** argv) {
     if (const std::optional<int> code = bench::child_main(argc, argv)) return *code;
     if (const std::optional<int> code = bench::cuda_child_main(argc, argv)) return *code;
     if (const std::optional<int> code = flags.parse(argc, argv)) return *code;
-    run(settings);
+    return run(settings);
   } catch (const std::invalid_argument& mistake) {
     std::fprintf(stderr, "ingot_bench: %s\n", mistake.what());
     return 2;
