@@ -98,6 +98,7 @@ Env read() {
   if (e.cache_dir.empty()) e.cache_dir = default_cache_dir();
   e.cxx = text("INGOT_CXX");
   e.path = text("PATH");
+  e.library_path = text("LD_LIBRARY_PATH");
   if (const std::string device = text("INGOT_DEVICE"); !device.empty()) {
     try {
       e.device = Device(device);

@@ -21,6 +21,7 @@ struct Env {
   std::string cache_dir;             // INGOT_CACHE_DIR, else the user's cache folder + /ingot
   std::string cxx;                   // INGOT_CXX, else empty: search PATH
   std::string path;                  // PATH
+  std::string library_path;          // LD_LIBRARY_PATH
   Device device;                     // INGOT_DEVICE: the default device
   std::string dump_dir;              // INGOT_DUMP, empty: no dumps
   std::vector<std::string> disable;  // INGOT_DISABLE=fusion,codegen,disk_cache

@@ -30,7 +30,8 @@ CubinCache& cubin_cache(bool disk) {
         std::fprintf(stderr, "ingot: %.*s\n", static_cast<int>(text.size()), text.data());
       }
     };
-    return new CubinCache(std::move(options), kCudaGeneratorVersion, env().dump_dir);
+    return new CubinCache(std::move(options), kCudaGeneratorVersion, env().dump_dir,
+                          env().library_path);
   };
   static auto* with_disk = make(true);
   if (disk) return *with_disk;

@@ -23,9 +23,11 @@ struct CubinCache::Shared {
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries;
 };
 
-CubinCache::CubinCache(jit::DiskCacheOptions disk, int generator_version, std::string dump_folder)
+CubinCache::CubinCache(jit::DiskCacheOptions disk, int generator_version, std::string dump_folder,
+                       std::string library_path)
     : generator_version_(generator_version),
       dump_folder_(std::move(dump_folder)),
+      library_path_(std::move(library_path)),
       disk_(std::move(disk)),
       shared_(std::make_shared<Shared>()),
       pool_(0) {}
@@ -72,10 +74,36 @@ CubinResult CubinCache::produce(const jit::KernelSource& unit, int architecture,
   return result;
 }
 
+// The version of NVRTC. Opening that library takes longer than loading a kernel from disk, so what
+// it said is kept, with the file that said it and all that decides which file the loader takes.
+const std::string& CubinCache::version() {
+  std::call_once(version_once_, [&] {
+    const jit::Key key(fmt::format("nvrtc version 1\n{}\n{}\n{}", library_path_,
+                                   jit::stamp_of("/etc/ld.so.cache"),
+                                   jit::real_path("/proc/self/exe")));
+    if (const auto record = disk_.usable() ? disk_.load(key) : std::nullopt) {
+      const std::string_view text = jit::as_text(*record);
+      const auto at = text.find('\n');
+      const std::string path(text.substr(0, at));
+      const auto version_at = text.rfind('\n');
+      if (at != text.npos && jit::stamp_of(path) == text.substr(at + 1, version_at - at - 1)) {
+        version_ = text.substr(version_at + 1);
+        return;
+      }
+    }
+    version_ = nvrtc_version();
+    if (!version_.empty() && disk_.usable()) {
+      const std::string text = nvrtc_path() + "\n" + jit::stamp_of(nvrtc_path()) + "\n" + version_;
+      (void)disk_.store(key, jit::as_bytes(text));
+    }
+  });
+  return version_;
+}
+
 CubinResult CubinCache::get(const jit::KernelSource& unit, int architecture) {
   const std::string key = fmt::format(
-      "ingot cuda {} nvrtc {} sm_{} prelude {}\n{}", generator_version_, nvrtc_version(),
-      architecture, unit.prelude ? jit::to_hex(unit.prelude->digest()) : "-", unit.body);
+      "ingot cuda {} nvrtc {} sm_{} prelude {}\n{}", generator_version_, version(), architecture,
+      unit.prelude ? jit::to_hex(unit.prelude->digest()) : "-", unit.body);
   std::shared_ptr<Entry> entry;
   {
     std::unique_lock lock(shared_->mutex);

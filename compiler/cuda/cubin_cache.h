@@ -23,7 +23,9 @@ struct CubinResult {
 class CubinCache {
  public:
   // An empty folder: memory only.
-  CubinCache(jit::DiskCacheOptions disk, int generator_version, std::string dump_folder);
+  // library_path: what the loader searches before its own folders (LD_LIBRARY_PATH).
+  CubinCache(jit::DiskCacheOptions disk, int generator_version, std::string dump_folder,
+             std::string library_path);
 
   // All units, compiled side by side for one compute capability; results in the order of requests.
   // Never throws for a compiler's sake.
@@ -33,13 +35,16 @@ class CubinCache {
   struct Entry;
   struct Shared;
   CubinResult get(const jit::KernelSource& unit, int architecture);
+  const std::string& version();
   CubinResult produce(const jit::KernelSource& unit, int architecture, const std::string& key);
 
   const int generator_version_;
-  const std::string dump_folder_;
+  const std::string dump_folder_, library_path_;
   jit::DiskCache disk_;
   std::shared_ptr<Shared> shared_;
   jit::CompilePool pool_;
+  std::once_flag version_once_;
+  std::string version_;  // of NVRTC
 };
 
 }  // namespace ingot::compiler

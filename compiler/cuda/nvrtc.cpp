@@ -24,7 +24,7 @@ struct Api {
   INGOT_NVRTC(GetProgramLog)
   INGOT_NVRTC(GetErrorString)
 #undef INGOT_NVRTC
-  std::string missing, version;
+  std::string missing, version, path;
 
   Api() {
     if (!library.found()) {
@@ -37,6 +37,7 @@ struct Api {
       return;
     }
     version = fmt::format("{}.{}", major, minor);
+    path = library.path();
   }
 };
 
@@ -72,6 +73,7 @@ std::string log_of(nvrtcProgram program) {
 
 const std::string& nvrtc_missing() { return api().missing; }
 const std::string& nvrtc_version() { return api().version; }
+const std::string& nvrtc_path() { return api().path; }
 
 NvrtcResult nvrtc_compile(std::string_view prelude, std::string_view body, int architecture) {
   const auto start = std::chrono::steady_clock::now();

@@ -16,8 +16,9 @@ struct NvrtcResult {
 
 // Why there is no NVRTC here, with what to install; empty when there is.
 const std::string& nvrtc_missing();
-// "13.0", part of a kernel's key; empty when there is none.
+// "13.0", part of a kernel's key, and the file that says so; empty when there is none.
 const std::string& nvrtc_version();
+const std::string& nvrtc_path();
 
 // One unit that includes nothing, for compute capability `architecture` (90). Thread-safe, and
 // compiles run side by side.

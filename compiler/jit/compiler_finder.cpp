@@ -26,12 +26,6 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-std::string real_path(const std::string& path) {
-  std::error_code error;
-  const fs::path real = fs::canonical(path, error);
-  return error ? path : real.string();
-}
-
 // Programs that stand in front of a compiler under its name, through links on the search path.
 bool is_wrapper(const std::string& path) {
   constexpr std::array<std::string_view, 5> wrappers = {"ccache", "sccache", "distcc", "icecc",
@@ -44,19 +38,6 @@ bool is_binary(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   unsigned char start[4] = {};
   return fd && read(fd.get(), start, sizeof(start)) == 4 && is_elf(start);
-}
-
-// Path, size and time of the program itself, behind all links.
-std::string stamp_of(const std::string& program) {
-  const std::string real = real_path(program);
-  struct stat info {};
-  if (stat(real.c_str(), &info) != 0) return real;
-#if defined(__APPLE__)
-  const timespec time = info.st_mtimespec;
-#else
-  const timespec time = info.st_mtim;
-#endif
-  return fmt::format("{}\nsize {}\ntime {}.{:09}", real, info.st_size, time.tv_sec, time.tv_nsec);
 }
 
 // Variables that change what a compiler writes, or its language, or load code into it.

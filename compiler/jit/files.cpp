@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fcntl.h>
+#include <filesystem>
 #include <random>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -74,6 +75,24 @@ int write_file(const std::string& path, std::initializer_list<ByteView> parts) {
   if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) unlink(temporary.c_str());
   return error;
+}
+
+std::string real_path(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
+}
+
+std::string stamp_of(const std::string& path) {
+  const std::string real = real_path(path);
+  struct stat info {};
+  if (stat(real.c_str(), &info) != 0) return real;
+#if defined(__APPLE__)
+  const timespec time = info.st_mtimespec;
+#else
+  const timespec time = info.st_mtim;
+#endif
+  return fmt::format("{}\nsize {}\ntime {}.{:09}", real, info.st_size, time.tv_sec, time.tv_nsec);
 }
 
 std::string random_name() {

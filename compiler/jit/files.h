@@ -46,6 +46,12 @@ std::optional<Bytes> read_all(int fd, std::size_t limit);
 // Writes the parts to a private file that appears complete or not at all. Returns 0 or errno.
 int write_file(const std::string& path, std::initializer_list<ByteView> parts);
 
+// Behind all links; the path itself where there is nothing.
+std::string real_path(const std::string& path);
+
+// Path, size and time of a file, behind all links: another file under the path has another stamp.
+std::string stamp_of(const std::string& path);
+
 // 16 hexadecimal digits from the system's random source: unique among processes, also in
 // containers that share a folder and have equal process ids.
 std::string random_name();

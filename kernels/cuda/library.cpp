@@ -1,4 +1,5 @@
 #include <dlfcn.h>
+#include <link.h>
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/library.h>
@@ -21,6 +22,12 @@ Library::Library(std::initializer_list<const char*> names, const char* package) 
       "toolkit, "
       "or add its folder to LD_LIBRARY_PATH",
       name_, package);
+}
+
+std::string Library::path() const {
+  link_map* map = nullptr;
+  if (handle_ == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) return name_;
+  return map->l_name;
 }
 
 void* Library::find(const char* function) const {

@@ -18,6 +18,8 @@ class Library {
   bool found() const { return handle_ != nullptr; }
   // "libcublasLt.so.13 was not found (...); install ..."; empty when it was.
   const std::string& reason() const { return reason_; }
+  // Where it was found.
+  std::string path() const;
   // nullptr when the library has no such function.
   void* find(const char* function) const;
   // Throws DeviceError when the library or the function is missing.
