@@ -110,7 +110,6 @@ void CudaStep::run(const Segment& segment, const Binding& binding) const {
   cuda::launch_kernel({.kernel = kernel_,
                        .blocks = (threads + kCudaThreads - 1) / kCudaThreads,
                        .threads = kCudaThreads,
-                       .waits = true,
                        .parameters = parameters,
                        .sizes = &bytes,
                        .n = 1});

@@ -10,6 +10,7 @@ namespace {
 constexpr int kThreads = 256;
 
 __global__ void __launch_bounds__(kThreads) arange_kernel(const ArangeTask task) {
+  wait_for_previous();
   const Int64 i = Int64(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= task.n) return;
   if (task.floating) {

@@ -136,6 +136,7 @@ struct VectorKernel {
 template <class Row, class T, class S>
 __global__ void __launch_bounds__(kElementwiseThreads)
     vector_kernel(const VectorParams<arity_of<Row>> p) {
+  wait_for_previous();
   using K = VectorKernel<Row, T, S>;
   constexpr int arity = K::arity;
   const Int64 thread = Int64(blockIdx.x) * kElementwiseThreads + threadIdx.x;
@@ -229,6 +230,7 @@ struct StridedKernel {
 template <class Row, class T>
 __global__ void __launch_bounds__(kElementwiseThreads)
     strided_kernel(const StridedParams<arity_of<Row>> p) {
+  wait_for_previous();
   constexpr int arity = arity_of<Row>;
   const unsigned i = blockIdx.x * kElementwiseThreads + threadIdx.x;
   if (i >= p.n) return;

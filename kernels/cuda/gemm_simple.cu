@@ -13,6 +13,7 @@ constexpr int kTile = 16;
 template <class S, class T>
 __global__ void __launch_bounds__(kTile* kTile)
     simple_product_kernel(const SimpleProduct p, Int64 tiles_m, Int64 tiles_n) {
+  wait_for_previous();
   __shared__ T a_tile[kTile][kTile + 1];
   __shared__ T b_tile[kTile][kTile + 1];
   const int x = int(threadIdx.x) % kTile, y = int(threadIdx.x) / kTile;

@@ -115,7 +115,7 @@ class Graph::Updating final : public LaunchTape {
     const std::size_t end =
         next_ < graph_.nodes_.size() ? graph_.nodes_[next_].begin : graph_.bytes_.size();
     // Another kernel in the same place may have a place for its parameters of the same size only.
-    if (node.launch.waits != launch.waits || node.begin + parameter_bytes(launch) != end) {
+    if (node.begin + parameter_bytes(launch) != end) {
       failed_ = true;
       return true;
     }

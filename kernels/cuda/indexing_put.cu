@@ -35,6 +35,7 @@ struct PutParams {
 template <class S>
 __global__ void __launch_bounds__(kIndexThreads)
     add_direct_kernel(const PutParams p, S* x, const S* values) {
+  wait_for_previous();
   const Unsigned i = blockIdx.x * kIndexThreads + threadIdx.x;
   if (i >= p.lanes.lanes.n) return;
   Int64 at[4];
@@ -62,6 +63,7 @@ __global__ void __launch_bounds__(kIndexThreads)
 template <class Item>
 __global__ void __launch_bounds__(kIndexThreads)
     overwrite_direct_kernel(const PutParams p, Item* x, const Item* values) {
+  wait_for_previous();
   const Unsigned i = blockIdx.x * kIndexThreads + threadIdx.x;
   if (i >= p.lanes.lanes.n) return;
   Int64 at[4];
@@ -80,6 +82,7 @@ __global__ void __launch_bounds__(kIndexThreads)
 // The lanes are those of the positions in memory, or all of them.
 __global__ void __launch_bounds__(kIndexThreads)
     keys_kernel(const PutParams p, IndexKey* keys, IndexKey limit, bool slices) {
+  wait_for_previous();
   const Int64 i = Int64(blockIdx.x) * kIndexThreads + threadIdx.x;
   if (slices) {
     if (i >= p.positions) return;
@@ -131,6 +134,7 @@ struct OrderedParams {
 template <class S>
 __global__ void __launch_bounds__(kIndexThreads)
     add_ordered_kernel(const OrderedParams p, S* x, const S* values) {
+  wait_for_previous();
   const auto thread = p.thread();
   if (p.outside(thread)) return;
   const IndexKey* keys = p.order.keys;
@@ -164,6 +168,7 @@ __global__ void __launch_bounds__(kIndexThreads)
 template <class Item>
 __global__ void __launch_bounds__(kIndexThreads)
     overwrite_ordered_kernel(const OrderedParams p, Item* x, const Item* values) {
+  wait_for_previous();
   const auto thread = p.thread();
   if (p.outside(thread)) return;
   const IndexKey* keys = p.order.keys;

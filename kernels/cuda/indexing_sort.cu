@@ -14,6 +14,7 @@ constexpr unsigned kAll = 0xffffffffu;
 // A key's place is the number of smaller keys, and of equal ones before it.
 __global__ void __launch_bounds__(kThreads)
     rank_kernel(const IndexKey* keys, int n, IndexKey* sorted_keys, unsigned* sorted_order) {
+  wait_for_previous();
   __shared__ IndexKey tile[kThreads];
   const int i = int(blockIdx.x) * kThreads + int(threadIdx.x);
   const IndexKey mine = i < n ? keys[i] : 0;
@@ -60,6 +61,7 @@ __device__ __forceinline__ unsigned sum_before(unsigned value, unsigned& total) 
 
 // How often each digit stands in each tile.
 __global__ void __launch_bounds__(kThreads) count_kernel(const RadixPass p) {
+  wait_for_previous();
   __shared__ unsigned counts[kSortDigits];
   counts[threadIdx.x] = 0;
   __syncthreads();
@@ -74,6 +76,7 @@ __global__ void __launch_bounds__(kThreads) count_kernel(const RadixPass p) {
 
 // A block turns one digit's counts into sums over the tiles before.
 __global__ void __launch_bounds__(kThreads) scan_kernel(const RadixPass p) {
+  wait_for_previous();
   unsigned* counts = p.counts + Int64(blockIdx.x) * p.tiles;
   unsigned before = 0;
   for (unsigned first = 0; first < p.tiles; first += kThreads) {
@@ -89,6 +92,7 @@ __global__ void __launch_bounds__(kThreads) scan_kernel(const RadixPass p) {
 // Moves a tile's keys to their places. A warp owns a run of the tile, so that the order of keys is
 // that of (tile, warp, round, lane).
 __global__ void __launch_bounds__(kThreads) move_kernel(const RadixPass p) {
+  wait_for_previous();
   __shared__ unsigned next[kWarps][kSortDigits];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (int w = 0; w < kWarps; ++w) next[w][threadIdx.x] = 0;

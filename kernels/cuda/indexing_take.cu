@@ -11,6 +11,7 @@ namespace {
 template <class Item>
 __global__ void __launch_bounds__(kIndexThreads)
     take_kernel(const Lanes lanes, const IndexTensors indices, void* out, const void* x) {
+  wait_for_previous();
   const Unsigned i = blockIdx.x * kIndexThreads + threadIdx.x;
   if (i >= lanes.lanes.n) return;
   Int64 at[4];

@@ -12,15 +12,24 @@ namespace {
 
 thread_local LaunchTape* t_tape = nullptr;
 
-// Compute capability 9.0 starts a kernel before the one ahead of it has ended.
-bool starts_early() {
-  static thread_local int device = -1;
-  static thread_local bool can = false;
+// From compute capability 9.0 a kernel may be started before the one ahead of it has ended, where
+// its code has the instruction that waits: made at run time it has, in this library when the build
+// was for 9.0 or newer.
+bool starts_early(const void* symbol) {
+  constexpr int kUnknown = -1;
+  static thread_local int device = kUnknown;
+  static thread_local bool hardware = false, library = false;
   if (current_device() != device) {
     device = current_device();
-    can = properties(device).major >= 9;
+    hardware = properties(device).major >= 9;
+    library = false;
   }
-  return can;
+  if (!hardware || symbol == nullptr || library) return hardware;
+  cudaFuncAttributes attributes{};
+  INGOT_CUDA_CHECK(cudaFuncGetAttributes(&attributes, symbol));
+  library = attributes.ptxVersion >= 90;
+  if (!library) hardware = false;
+  return library;
 }
 
 void launch_symbol(const KernelLaunch& k) {
@@ -33,7 +42,7 @@ void launch_symbol(const KernelLaunch& k) {
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &early;
-  config.numAttrs = k.waits && starts_early() ? 1 : 0;
+  config.numAttrs = starts_early(k.symbol) ? 1 : 0;
   INGOT_CUDA_CHECK(cudaLaunchKernelExC(&config, k.symbol, const_cast<void**>(k.parameters)));
 }
 
@@ -49,7 +58,7 @@ void launch_made(const KernelLaunch& k) {
   early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
   early.value.programmaticStreamSerializationAllowed = 1;
   config.attrs = &early;
-  config.numAttrs = k.waits && starts_early() ? 1 : 0;
+  config.numAttrs = starts_early(k.symbol) ? 1 : 0;
   const CUresult status = driver().launch(&config, reinterpret_cast<CUfunction>(k.kernel),
                                           const_cast<void**>(k.parameters), nullptr);
   INGOT_CHECK_AS(DeviceError, status == CUDA_SUCCESS, "CUDA: {} in the launch of a compiled kernel",

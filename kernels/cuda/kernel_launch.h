@@ -9,16 +9,14 @@ struct CUkern_st;
 
 namespace ingot::cuda {
 
-// One kernel on the current device and stream.
+// One kernel on the current device and stream. It begins with wait_for_previous(), so it may be
+// started while the one ahead of it still runs.
 struct KernelLaunch {
   const void* symbol = nullptr;  // a kernel compiled into this library,
   CUkern_st* kernel = nullptr;   // or one made at run time
   std::int64_t blocks = 0;       // along x: at most 2^31 - 1
   unsigned threads = 0;
   unsigned shared = 0;  // bytes of dynamic shared memory
-  // The kernel waits for what runs before it (griddepcontrol.wait) ahead of its first access to
-  // memory: it may be started early.
-  bool waits = false;
   void* const* parameters = nullptr;
   const std::uint32_t* sizes = nullptr;  // of the parameters, bytes
   int n = 0;

@@ -21,7 +21,6 @@ struct LaunchShape {
   Int64 blocks;
   unsigned threads;
   unsigned shared = 0;  // bytes of dynamic shared memory
-  bool waits = false;   // the kernel begins with wait_for_previous()
 };
 
 #if defined(__CUDACC__)
@@ -34,7 +33,6 @@ void launch_converted(void (*kernel)(P...), const LaunchShape& shape, P... param
                        .blocks = shape.blocks,
                        .threads = shape.threads,
                        .shared = shape.shared,
-                       .waits = shape.waits,
                        .parameters = places,
                        .sizes = sizes,
                        .n = sizeof...(P)});

@@ -126,6 +126,7 @@ __device__ __forceinline__ void store_run(void* out, Int64 i, const Num<T>* y, i
 
 template <class Draw>
 __global__ void __launch_bounds__(kThreads) fill_kernel(const RandomFill fill, const Draw draw) {
+  wait_for_previous();
   constexpr int N = Draw::per_block;
   using T = typename Draw::T;
   const Int64 block = Int64(blockIdx.x) * kThreads + threadIdx.x, i = block * N;
@@ -200,6 +201,7 @@ struct Dense {
 template <class S, class T, class Places>
 __global__ void __launch_bounds__(kThreads)
     dropout_kernel(const DropoutTask task, const Places places) {
+  wait_for_previous();
   constexpr bool dense = is_same_type<Places, Dense>;
   const Int64 block = Int64(blockIdx.x) * kThreads + threadIdx.x, i = block * 4;
   if (i >= task.n) return;

@@ -87,6 +87,7 @@ struct RowPieceLoad {
 template <class Op, class Load>
 __global__ void __launch_bounds__(kMostRowLanes, 2)
     reduce_rows_kernel(const ReduceTask p, int lanes) {
+  wait_for_previous();
   using T = typename Op::Value;
   const int slot = static_cast<int>(threadIdx.x) / lanes;
   const Int64 q = Int64(blockIdx.x) * (static_cast<int>(blockDim.x) / lanes) + slot;
@@ -133,6 +134,7 @@ struct ColumnPieceLoad {
 template <class Op, class Load>
 __global__ void __launch_bounds__(kColumnThreads)
     reduce_columns_kernel(const ReduceTask p, int lanes) {
+  wait_for_previous();
   using T = typename Op::Value;
   constexpr int width = Load::width;
   const ColumnBlock at(p.n, p.cols, p.pieces, p.piece, lanes, width);

@@ -14,6 +14,7 @@ template <template <class, int> class F, class S, int kSlots>
 __global__ void __launch_bounds__(row_threads(kSlots),
                                   row_blocks(16 / sizeof(S), kSlots, F<S, kSlots>::held))
     row_kernel(const typename F<S, kSlots>::Task task, int lanes) {
+  wait_for_previous();
   int place = 0;
   Int64 row = blockIdx.x;
   if (static_cast<int>(blockDim.x) != lanes) {  // several rows: a division costs as much as a load

@@ -72,6 +72,7 @@ struct NormTerms {
 template <class S>
 __global__ void __launch_bounds__(kColumnThreads)
     norm_parameters_kernel(const NormParametersTask p, int lanes) {
+  wait_for_previous();
   using Terms = NormTerms<S>;
   using T = typename Terms::T;
   constexpr int width = Terms::width;

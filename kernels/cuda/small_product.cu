@@ -26,6 +26,7 @@ struct StoreResult {
 template <class S, int kTileRows, bool kA, bool kB>
 __global__ void __launch_bounds__(kSmallThreads, kSmallBlocks)
     small_product_kernel(const SmallProduct p) {
+  wait_for_previous();
   StoreResult<S, small_slots<kTileRows>> tail{p, {}};
   SmallTile<S, kTileRows, kA, kB>::run(p, tail);
 }

@@ -26,6 +26,7 @@ __device__ __forceinline__ Int64 order_key(Num<double> x) {
 }
 
 __global__ void __launch_bounds__(kThreads) topk_keys_kernel(const TopkTask p) {
+  wait_for_previous();
   const Int64 t = Int64(blockIdx.x) * kThreads + threadIdx.x;
   if (t >= p.rows * p.n) return;
   const Int64 row = t / p.n, from = row_begin(p.x.places, row) + (t - row * p.n);
@@ -64,6 +65,7 @@ __device__ __forceinline__ void store_choice(const TopkTask& p, Int64 row, Int64
 }
 
 __global__ void __launch_bounds__(kThreads) topk_picks_kernel(const TopkTask p) {
+  wait_for_previous();
   using R = ExtremeReducer<Int64>;
   const Int64 row = blockIdx.x;
   const Int64* keys = p.keys + row * p.n;
@@ -83,6 +85,7 @@ __global__ void __launch_bounds__(kThreads) topk_picks_kernel(const TopkTask p) 
 }
 
 __global__ void __launch_bounds__(kThreads) topk_ranks_kernel(const TopkTask p) {
+  wait_for_previous();
   const Int64 t = Int64(blockIdx.x) * kThreads + threadIdx.x;
   if (t >= p.rows * p.n) return;
   const Int64 row = t / p.n, place = t - row * p.n, key = p.keys[t];

@@ -13,6 +13,7 @@ constexpr int kTile = 32, kRowsAtOnce = 8;
 template <class T>
 __global__ void __launch_bounds__(kTile* kRowsAtOnce)
     transpose_kernel(const TransposeTask p, Int64 row_tiles, Int64 column_tiles) {
+  wait_for_previous();
   __shared__ T tile[kTile][kTile + 1];
   const int x = int(threadIdx.x) % kTile, y = int(threadIdx.x) / kTile;
   Int64 block = blockIdx.x;

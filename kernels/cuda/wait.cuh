@@ -7,8 +7,9 @@
 namespace ingot {
 inline namespace INGOT_ISA {
 
-// For kernels that are launched with LaunchShape::waits: called by every thread, before its first
-// access to memory. From compute capability 9.0 the launch overlaps the end of the kernel ahead.
+// The first statement of every kernel, since all are launched so: from compute capability 9.0 a
+// kernel is started while the one ahead of it still runs, and must not touch memory before that has
+// ended.
 INGOT_INLINE void wait_for_previous() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -92,6 +92,11 @@ TEST(Layers, OneReaderOfTheEnvironment) {
   EXPECT_TRUE(found.empty()) << joined(found);
 }
 
+TEST(Layers, KernelsWaitForThoseBefore) {
+  const Findings found = over_code(check_kernels_wait);
+  EXPECT_TRUE(found.empty()) << joined(found);
+}
+
 TEST(Layers, NoUnfinishedWork) {
   Findings all;
   for (const SourceFile& file : tree()) {

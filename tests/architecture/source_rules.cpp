@@ -153,6 +153,26 @@ Findings check_environment(const SourceFile& file) {
   return find_pattern(file, pattern, "only runtime/env.cpp reads the environment");
 }
 
+Findings check_kernels_wait(const SourceFile& file) {
+  Findings findings;
+  if (!file.path.starts_with("kernels/") && !file.path.starts_with("compiler/")) return findings;
+  constexpr std::string_view kMark = "__global__", kWait = "wait_for_previous()";
+  constexpr std::size_t kNear = 80;  // of generated text, some is quotes and line ends
+  for (auto place = file.text.find(kMark); place != std::string::npos;
+       place = file.text.find(kMark, place + 1)) {
+    const auto body = file.text.find('{', place), wait = file.text.find(kWait, place);
+    if (body != std::string::npos && wait != std::string::npos && wait > body &&
+        wait - body < kNear) {
+      continue;
+    }
+    const auto line = 1 + std::count(file.text.begin(),
+                                     file.text.begin() + static_cast<std::ptrdiff_t>(place), '\n');
+    findings.push_back(at(file, static_cast<int>(line)) +
+                       "a kernel that does not begin with wait_for_previous()");
+  }
+  return findings;
+}
+
 Findings check_words(const SourceFile& file) {
   // Spelled in pieces, so that this file obeys its own rule.
   static const std::regex pattern(

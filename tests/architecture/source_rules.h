@@ -41,6 +41,9 @@ Findings check_length(const SourceFile& file);
 Findings check_head(const SourceFile& file);
 // Only runtime/env.cpp reads the environment.
 Findings check_environment(const SourceFile& file);
+// Every CUDA kernel of kernels and compiler, written or generated, begins with wait_for_previous():
+// all are launched so that they may start before the one ahead has ended.
+Findings check_kernels_wait(const SourceFile& file);
 // No markers of unfinished work.
 Findings check_words(const SourceFile& file);
 

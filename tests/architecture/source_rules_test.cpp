@@ -56,6 +56,16 @@ TEST(SourceRules, OtherReadersOfTheEnvironmentAreFound) {
   EXPECT_EQ(check_environment({"runtime/env.cpp", text}).size(), 0u);
 }
 
+TEST(SourceRules, KernelsThatDoNotWaitAreFound) {
+  const std::string head = "__global__ void f(int* x) {\n";
+  EXPECT_EQ(check_kernels_wait({"kernels/cuda/a.cu", head + "  *x = 1;\n}\n"}).size(), 1u);
+  EXPECT_EQ(check_kernels_wait({"compiler/a.cpp", "text = \"__global__ void f() {\";"}).size(), 1u);
+  EXPECT_EQ(
+      check_kernels_wait({"kernels/cuda/a.cu", head + "  wait_for_previous();\n  *x = 1;\n}\n"})
+          .size(),
+      0u);
+}
+
 TEST(SourceRules, MarkersAreFound) {
   EXPECT_EQ(check_words({"runtime/a.cpp",
                          "// TO"

@@ -1,4 +1,5 @@
 // What the driver takes to load machine code. Owns: load_ms(). Must not know: where it comes from.
+// Must not know: who compiled it.
 #pragma once
 
 #include <string>
