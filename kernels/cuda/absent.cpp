@@ -28,6 +28,7 @@ bool is_available() { return false; }
 std::string unavailable_reason() { return kReason; }
 int device_count() { return 0; }
 const DeviceProperties& properties(int) { absent(); }
+bool in_use(int) { return false; }
 int current_device() { return 0; }
 void set_current_device(int) { absent(); }
 StreamHandle current_stream() { absent(); }

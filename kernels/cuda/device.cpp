@@ -65,6 +65,7 @@ constexpr int kMaxDevices = 64;
 thread_local int t_device = -1;  // -1: the CUDA runtime was not told yet
 thread_local std::array<StreamHandle, kMaxDevices> t_streams{};
 std::array<std::atomic<StreamHandle>, kMaxDevices> g_shared{};
+std::array<std::atomic<bool>, kMaxDevices> g_in_use{};
 
 StreamHandle shared_stream(int device) {
   static std::mutex mutex;
@@ -113,11 +114,20 @@ const DeviceProperties& properties(int device) {
     fresh->multiprocessors = p.multiProcessorCount;
     fresh->memory = static_cast<i64>(p.totalGlobalMem);
     fresh->l2 = p.l2CacheSize;
+    INGOT_CUDA_CHECK(cudaDeviceGetAttribute(&fresh->clock_khz, cudaDevAttrClockRate, device));
+    fresh->threads_per_multiprocessor = p.maxThreadsPerMultiProcessor;
+    fresh->registers_per_multiprocessor = p.regsPerMultiprocessor;
+    fresh->shared_per_multiprocessor = static_cast<i64>(p.sharedMemPerMultiprocessor);
     INGOT_CUDA_CHECK(cudaDriverGetVersion(&fresh->driver));
     INGOT_CUDA_CHECK(cudaRuntimeGetVersion(&fresh->runtime));
     slot = std::move(fresh);
   }
   return *slot;
+}
+
+bool in_use(int device) {
+  return device < kMaxDevices &&
+         g_in_use[static_cast<std::size_t>(device)].load(std::memory_order_relaxed);
 }
 
 int current_device() { return t_device < 0 ? 0 : t_device; }
@@ -128,6 +138,7 @@ void set_current_device(int device) {
   check_index(device);
   INGOT_CUDA_CHECK(cudaSetDevice(device));
   t_device = device;
+  g_in_use[static_cast<std::size_t>(device)].store(true, std::memory_order_relaxed);
 }
 
 StreamHandle current_stream() {

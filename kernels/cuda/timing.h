@@ -1,0 +1,19 @@
+// Events that measure time on a GPU. Owns: their creation, recording and reading, each one call of
+// the CUDA runtime. Must not know: who measures what.
+#pragma once
+
+#include <ingot/kernels/cuda/device.h>
+
+namespace ingot::cuda {
+
+// Of the current device; nullptr when the runtime has none left.
+EventHandle make_timing_event() noexcept;
+void free_event(EventHandle event) noexcept;
+// After what was given to the current stream. False, and nothing is recorded, while a CUDA graph is
+// being made from this thread's launches.
+bool record_event(EventHandle event) noexcept;
+void wait_for_event(EventHandle event);
+// Milliseconds from one event to another of the same device, both reached; negative: unknown.
+double elapsed_ms(EventHandle from, EventHandle to) noexcept;
+
+}  // namespace ingot::cuda
