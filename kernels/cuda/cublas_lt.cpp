@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/setup_phase.h>
 #include <ingot/kernels/cuda/cublas_lt.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/kernel_launch.h>
@@ -194,6 +195,7 @@ bool lt_product(const LtProduct& p) {
   const auto device = static_cast<std::size_t>(cuda::current_device());
   cublasLtHandle_t& handle = state.handles[device];
   if (handle == nullptr) [[unlikely]] {
+    const SetupPhase phase("cublasLt: library and handle");
     const cuda::StreamHandle started = cuda::current_stream();  // the context exists from here on
     (void)started;
     INGOT_LT_CHECK(cublasLtCreate, &handle);
@@ -201,6 +203,7 @@ bool lt_product(const LtProduct& p) {
   const Key key = key_of(p);
   auto [at, fresh] = state.ready.try_emplace(key);
   if (fresh) [[unlikely]] {
+    const SetupPhase phase("cublasLt: choice of an algorithm");
     try {
       at->second = make_ready(p, handle);
     } catch (...) {
@@ -212,6 +215,7 @@ bool lt_product(const LtProduct& p) {
   if (!r.exists) return false;
   void*& workspace = state.workspaces[device];
   if (r.workspace > 0 && workspace == nullptr) [[unlikely]] {
+    const SetupPhase phase("cublasLt: workspace");
     workspace = cuda::allocate_raw(kWorkspaceBytes);
     INGOT_CHECK_AS(OutOfMemoryError, workspace != nullptr,
                    "out of memory on cuda:{}: {} bytes of workspace for products", device,
