@@ -33,17 +33,36 @@ class Aggregator {
       : options_(options), roofline_(roofline) {}
 
   void add(const Lane& lane) {
+    rows_of_.emplace_back();
     for (std::size_t i = 0; i < lane.slices.size(); ++i) {
       const Slice& s = lane.slices[i];
-      std::size_t row = s.is_kernel() && belongs_to_parent(lane, s)
-                            ? row_of_[static_cast<std::size_t>(s.parent)]
-                            : row_for(lane, s);
-      if (row_of_.size() <= i) row_of_.resize(lane.slices.size());
-      row_of_[i] = row;
+      std::size_t row = belongs_to_parent(lane, s) ? row_of()[static_cast<std::size_t>(s.parent)]
+                                                   : row_for(lane, s);
+      row_of().push_back(row);
       add_times(lane, s, row);
-      if (s.is_kernel() && s.has_cost) add_cost(s, row);
+      if (s.is_kernel() && s.has_cost) add_cost(s.cost, s.self, Peak::f32, row);
     }
     for (const Slice& s : lane.across) add_unsummed(lane, s);
+  }
+
+  // After all lanes.
+  void add(const Execution& e) {
+    const double device = us(e.device);
+    std::size_t index = 0;
+    if (e.op != nullptr || e.slice < 0) {
+      index = row_for(e);
+      rows_[index].calls += 1;
+      rows_[index].device_total_us += device;
+      samples_[index].push_back(e.device);
+    } else {
+      index = rows_of_[static_cast<std::size_t>(e.lane)][static_cast<std::size_t>(e.slice)];
+    }
+    Row& row = rows_[index];
+    row.self_device_us += device;
+    row.gpu_work += e.pieces;
+    // Of a graph only the first node waits for its launch.
+    if (e.first->first && e.first->delay >= 0) delays_[index].push_back(e.first->delay);
+    if (e.cost != nullptr) add_cost(*e.cost, e.device, e.peak, index);
   }
 
   void add_unsummed(const Lane& lane, const Slice& s) {
@@ -57,6 +76,9 @@ class Aggregator {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       rows_[i].median_us = median(samples_[i]);
       rows_[i].p95_us = quantile(samples_[i], 0.95);
+      if (auto delays = delays_.find(i); delays != delays_.end()) {
+        rows_[i].launch_delay_us = median(delays->second);
+      }
     }
     std::stable_sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
       return a.self_cpu_us + a.self_device_us > b.self_cpu_us + b.self_device_us;
@@ -72,16 +94,33 @@ class Aggregator {
     if (options_.with_stack && s.line > 0) {
       source = to_string(Loc::here(s.file, s.line));
     }
-    // The kind keeps an op apart from a range of its name.
-    std::string key = fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}", static_cast<int>(s.kind), name,
-                                  shapes, source, s.fused_from);
+    return row_named(static_cast<int>(s.kind), std::move(name), std::move(shapes),
+                     std::move(source), s.fused_from);
+  }
+
+  std::size_t row_for(const Execution& e) {
+    if (e.op == nullptr) {
+      return row_named(kLooseWork, std::string(e.first->name), "", "", "");
+    }
+    std::string source;
+    if (options_.with_stack && e.op->line > 0) {
+      source = to_string(Loc::here(e.op->file, e.op->line));
+    }
+    return row_named(kGraphOp, std::string(e.op->name), "", std::move(source), e.op->fused_from);
+  }
+
+  // The kind keeps an op apart from a range of its name.
+  std::size_t row_named(int kind, std::string name, std::string shapes, std::string source,
+                        std::string_view fused_from) {
+    std::string key =
+        fmt::format("{}\x1f{}\x1f{}\x1f{}\x1f{}", kind, name, shapes, source, fused_from);
     auto [found, is_new] = index_.emplace(std::move(key), rows_.size());
     if (is_new) {
       Row& row = rows_.emplace_back();
       row.name = std::move(name);
       row.shapes = std::move(shapes);
       row.source = std::move(source);
-      row.fused_from = s.fused_from;
+      row.fused_from = fused_from;
       samples_.emplace_back();
     }
     return found->second;
@@ -90,14 +129,14 @@ class Aggregator {
   // A recursive call's total is part of the outer call's.
   bool inside_same_row(const Lane& lane, const Slice& s, std::size_t row) const {
     for (int p = s.parent; p >= 0; p = lane.slices[static_cast<std::size_t>(p)].parent) {
-      if (row_of_[static_cast<std::size_t>(p)] == row) return true;
+      if (rows_of_.back()[static_cast<std::size_t>(p)] == row) return true;
     }
     return false;
   }
 
   void add_times(const Lane& lane, const Slice& s, std::size_t index) {
     Row& row = rows_[index];
-    bool merged = s.is_kernel() && belongs_to_parent(lane, s);
+    bool merged = belongs_to_parent(lane, s);
     (s.is_kernel() ? row.self_device_us : row.self_cpu_us) += us(s.self);
     row.self_memory += s.self_memory;
     if (merged) return;
@@ -109,47 +148,35 @@ class Aggregator {
     if (!s.is_kernel()) row.cpu_total_us += us(s.duration());
   }
 
-  void add_cost(const Slice& s, std::size_t index) {
+  void add_cost(const Cost& cost, std::int64_t device, Peak peak, std::size_t index) {
     Row& row = rows_[index];
-    row.flops += s.cost.flops + s.cost.transcendentals;
-    row.bytes += s.cost.bytes;
-    row.cost_us += us(s.self);
-    row.roofline_us += least_time(s.cost, roofline_).ns() / 1e3;
+    row.flops += cost.flops + cost.transcendentals;
+    row.bytes += cost.bytes;
+    row.cost_us += us(device);
+    row.roofline_us += least_time(cost, roofline_, peak).ns() / 1e3;
   }
+
+  std::vector<std::size_t>& row_of() { return rows_of_.back(); }
+
+  // Kinds of rows beside those of slices.
+  static constexpr int kGraphOp = 100, kLooseWork = 101;
 
   const AggregateOptions& options_;
   const Roofline& roofline_;
   std::vector<Row> rows_;
   std::vector<std::vector<std::int64_t>> samples_;
-  std::vector<std::size_t> row_of_;  // of the present lane's slices
+  std::unordered_map<std::size_t, std::vector<std::int64_t>> delays_;  // by row
+  std::vector<std::vector<std::size_t>> rows_of_;                      // by lane, of its slices
   std::unordered_map<std::string, std::size_t> index_;
 };
 
-std::string first_steps(const Timeline& timeline) {
-  std::vector<std::pair<std::string_view, std::int64_t>> phases;
-  for (const Lane& lane : timeline.lanes) {
-    for (const Slice& s : lane.slices) {
-      if (s.kind != SliceKind::compile) continue;
-      auto phase = std::find_if(phases.begin(), phases.end(),
-                                [&](const auto& p) { return p.first == s.name; });
-      if (phase == phases.end()) phase = phases.insert(phase, {s.name, 0});
-      phase->second += s.self;
-    }
-  }
-  std::string text;
-  for (auto [name, ns] : phases) {
-    text += fmt::format("{}{} {:.3f} ms", text.empty() ? "" : ", ", name,
-                        static_cast<double>(ns) / 1e6);
-  }
-  return text;
-}
-
 }  // namespace
 
-LeastTime least_time(const Cost& cost, const Roofline& roofline) {
+LeastTime least_time(const Cost& cost, const Roofline& roofline, Peak peak) {
   double ops = cost.flops + kTranscendentalOps * cost.transcendentals;
+  const double flops = flops_per_s(roofline, peak);
   return {.memory = roofline.bytes_per_s > 0 ? cost.bytes / roofline.bytes_per_s * 1e9 : 0,
-          .compute = roofline.flops_per_s > 0 ? ops / roofline.flops_per_s * 1e9 : 0};
+          .compute = flops > 0 ? ops / flops * 1e9 : 0};
 }
 
 std::string shown_name(const Slice& s) {
@@ -159,6 +186,8 @@ std::string shown_name(const Slice& s) {
       return "aten::" + name;
     case SliceKind::compile:
       return "compile: " + name;
+    case SliceKind::setup:
+      return "setup: " + name;
     case SliceKind::replay:
       return "replay: " + name;
     default:
@@ -167,7 +196,10 @@ std::string shown_name(const Slice& s) {
 }
 
 bool belongs_to_parent(const Lane& lane, const Slice& kernel) {
-  if (kernel.parent < 0 || kernel.op == nullptr || !kernel.fused_from.empty()) return false;
+  const bool is_body = kernel.is_kernel() || kernel.kind == SliceKind::launch;
+  if (!is_body || kernel.parent < 0 || kernel.op == nullptr || !kernel.fused_from.empty()) {
+    return false;
+  }
   const Slice& parent = lane.slices[static_cast<std::size_t>(kernel.parent)];
   return parent.kind == SliceKind::op && parent.op == kernel.op;
 }
@@ -196,6 +228,7 @@ Averages aggregate(const Timeline& timeline, const AggregateOptions& options,
       rows.add_unsummed({}, s);
     }
   }
+  for (const Execution& e : executions(timeline)) rows.add(e);
   data->rows = rows.finish();
   data->self_host_us = us(timeline.self_host);
   data->self_device_us = us(timeline.self_device);
@@ -209,6 +242,13 @@ Averages aggregate(const Timeline& timeline, const AggregateOptions& options,
       window += step.end - step.begin;
       busy += device.in(step.begin, step.end);
     }
+    // A GPU works on after the host has finished the last step.
+    const std::int64_t last = timeline.steps.back().end;
+    if (timeline.on_gpu()) {
+      const std::int64_t end = std::max(last, device.last_end());
+      window += end - last;
+      busy += device.in(last, end);
+    }
   }
   data->window_us = us(window);
   data->device_busy = window > 0 ? static_cast<double>(busy) / static_cast<double>(window) : 0;
@@ -217,7 +257,8 @@ Averages aggregate(const Timeline& timeline, const AggregateOptions& options,
   data->dropped = timeline.dropped;
   data->event_cost_ns = timeline.event_cost_ns;
   data->empty_event_ns = timeline.empty_event_ns;
-  data->first_steps = first_steps(timeline);
+  add_first_steps(timeline, *data);
+  add_gpu(timeline, *data);
   bool has_cost = std::any_of(data->rows.begin(), data->rows.end(),
                               [](const Row& row) { return row.cost_us > 0; });
   if (has_cost) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ingot/profiler/averages.h>
+#include <ingot/profiler/executions.h>
 #include <ingot/profiler/profiler.h>
 #include <ingot/profiler/timeline.h>
 
@@ -20,7 +21,7 @@ struct LeastTime {
   double memory = 0, compute = 0;
   double ns() const { return memory > compute ? memory : compute; }
 };
-LeastTime least_time(const Cost& cost, const Roofline& roofline);
+LeastTime least_time(const Cost& cost, const Roofline& roofline, Peak peak = Peak::f32);
 
 // The name a slice has in tables and traces: ops as "aten::add", phases as "compile: codegen".
 std::string shown_name(const Slice& slice);
@@ -30,6 +31,13 @@ bool belongs_to_parent(const Lane& lane, const Slice& kernel);
 
 std::string shapes_text(const Lane& lane, const Slice& slice);  // "[[64, 64], [], [64]]"
 
+// All runs of one kernel, copy or set.
+struct KernelTotal {
+  std::string name;
+  std::int64_t runs = 0;
+  double total_us = 0, least_us = 0;
+};
+
 struct Averages::Data {
   std::vector<Row> rows;
   double self_host_us = 0, self_device_us = 0;
@@ -38,10 +46,20 @@ struct Averages::Data {
   int steps = 0;
   std::uint64_t events = 0, dropped = 0;
   double event_cost_ns = 0, empty_event_ns = 0;
-  std::string roofline;     // one line; empty: no cost is known
-  std::string first_steps;  // compile phases: "codegen 1.2 ms, load 0.3 ms"; empty: none
+  std::string roofline;  // one line; empty: no cost is known
+  // What only first calls pay. Compile phases: "codegen 1.2 ms, load 0.3 ms"; on a GPU libraries'
+  // handles, code that is loaded, memory from the driver. Empty: none.
+  std::string first_steps, gpu_first_steps;
+  bool on_gpu = false;
+  std::string gpu_source;
+  std::vector<std::string> gpu_lines;  // of the footer: what was recorded, how well
+  std::vector<KernelTotal> kernels;    // longest first
   bool with_memory = false, with_shapes = false, with_stack = false;
 };
+
+// Parts of aggregate().
+void add_first_steps(const Timeline& timeline, Averages::Data& data);
+void add_gpu(const Timeline& timeline, Averages::Data& data);
 
 struct AggregateOptions {
   bool by_shape = false, with_memory = false, with_stack = false;

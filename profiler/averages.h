@@ -17,6 +17,9 @@ namespace ingot::profiler {
 // CPU otherwise. So over all rows Self CPU and Self device add up to the footer's totals. A kernel
 // body directly inside its op counts in the op's row; other kernel bodies (of compiled plans) have
 // rows of their own, without CPU time.
+// Where a GPU was recorded, device is that GPU: Self device is the time of the kernels, copies and
+// sets that the row's event launched, and kernel bodies on the CPU are the host's time. The ops of
+// a CUDA graph have rows of their own, and so has work that no event launched.
 struct Row {
   std::string name;
   std::string fused_from;  // a fused kernel's ops, "mul add tanh"
@@ -30,8 +33,10 @@ struct Row {
   double median_us = 0, p95_us = 0;  // of one call, begin to end
   double flops = 0;                  // transcendental functions count as one each
   double bytes = 0;                  // each operand and result once
-  double roofline_us = 0;  // the least time that the roofline allows for these flops and bytes
-  double cost_us = 0;      // device time of the calls whose cost is known
+  double roofline_us = 0;      // the least time that the roofline allows for these flops and bytes
+  double cost_us = 0;          // device time of the calls whose cost is known
+  std::int64_t gpu_work = 0;   // kernels, copies and sets on a GPU
+  double launch_delay_us = 0;  // median, from the begin of a launch's call to its start there
   std::int64_t memory = 0, self_memory = 0;  // bytes allocated minus freed
 };
 
@@ -57,6 +62,9 @@ class Averages {
   double self_cpu_us() const;     // all threads, kernel bodies excluded
   double self_device_us() const;  // all kernel bodies
   double device_busy() const;     // share of the window in which some kernel body ran
+  // Whether device means a GPU, and what watched it ("CUPTI 13.0"; "CUDA events"; empty: nothing).
+  bool on_gpu() const;
+  std::string gpu_source() const;
 
   struct Data;
   explicit Averages(std::shared_ptr<const Data> data) : data_(std::move(data)) {}

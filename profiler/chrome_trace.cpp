@@ -1,22 +1,26 @@
 #include <ingot/profiler/aggregate.h>
 #include <ingot/profiler/chrome_trace.h>
 #include <ingot/profiler/clock.h>
-#include <ingot/profiler/json.h>
-#include <ingot/profiler/out_file.h>
+#include <ingot/profiler/trace_events.h>
 
 namespace ingot::profiler {
 namespace {
 
-constexpr std::size_t kFlushAt = 64 << 10;
 constexpr std::int64_t kStepsLane = 1'000'000;  // added to the thread's id
 constexpr std::int64_t kSpansOrder = 0x20000000;
 
-const char* category(SliceKind kind) {
-  switch (kind) {
+const char* category(const Slice& s) {
+  switch (s.kind) {
     case SliceKind::op:
       return "cpu_op";
     case SliceKind::kernel:
       return "cpu_kernel";
+    case SliceKind::launch:
+      return s.gpu < 0 ? "cpu_kernel" : "launch";
+    case SliceKind::api:
+      return s.name.starts_with("cuda") ? "cuda_runtime" : "cuda_driver";
+    case SliceKind::setup:
+      return "setup";
     case SliceKind::compile:
       return "compile";
     case SliceKind::replay:
@@ -38,24 +42,24 @@ const char* type_name(DType t) {
   return kNames[static_cast<int>(t)];
 }
 
-class TraceWriter {
+class TraceWriter : public TraceEvents {
  public:
   TraceWriter(const Timeline& timeline, const TraceInfo& info, const std::string& path)
-      : timeline_(timeline), info_(info), file_("export_chrome_trace", path), w_(text_) {}
+      : TraceEvents(timeline, info, path) {}
 
   void run() {
     w_.open_object();
     header();
     w_.key("traceEvents").open_array();
     names();
-    std::uint64_t id = timeline_.first_id;
     for (const Lane& lane : timeline_.lanes) {
-      for (std::size_t i = 0; i < lane.slices.size(); ++i) slice(lane, i, id + i);
-      id += lane.slices.size();
+      for (std::size_t i = 0; i < lane.slices.size(); ++i) slice(lane, i);
+      std::uint64_t id = own_id(lane, lane.slices.size());
       for (const Slice& s : lane.across) across(lane, s, id++);
       for (const MemoryChange& m : lane.memory) memory(lane, m);
     }
     if (timeline_.step_lane < 0) steps();
+    write_gpu_events(*this);
     span();
     w_.line_break();
     w_.close_array();
@@ -68,7 +72,8 @@ class TraceWriter {
 
  private:
   void header() {
-    w_.member("schemaVersion", 1).key("deviceProperties").open_array().close_array();
+    w_.member("schemaVersion", 1);
+    write_device_properties(*this);
     auto flag = [&](const char* name, bool on) {
       if (on) w_.member(name, 1);
     };
@@ -85,32 +90,6 @@ class TraceWriter {
     w_.member("clock", clock_name()).close_object();
     w_.member("displayTimeUnit", "ms").member("baseTimeNanoseconds", timeline_.unix_ns);
     w_.line_break();
-  }
-
-  // {"ph": ..., [cat], name, pid, tid, ts; the caller closes.
-  void open(const char* phase, const char* cat, std::string_view name, std::int64_t tid,
-            std::int64_t ts) {
-    w_.line_break();
-    w_.open_object().member("ph", phase);
-    if (cat != nullptr) w_.member("cat", cat);
-    w_.member("name", name).member("pid", info_.pid).member("tid", tid);
-    w_.key("ts").us(ts);
-  }
-
-  void close() {
-    w_.close_object();
-    if (text_.size() < kFlushAt) return;
-    file_.write(text_);
-    text_.clear();
-  }
-
-  template <class Pid, class Tid, class V>
-  void name(const char* what, const Pid& pid, const Tid& tid, const char* key, const V& value) {
-    w_.line_break();
-    w_.open_object().member("name", what).member("ph", "M").key("ts").us(0);
-    w_.member("pid", pid).member("tid", tid).key("args").open_object().member(key, value);
-    w_.close_object();
-    close();
   }
 
   void names() {
@@ -147,14 +126,19 @@ class TraceWriter {
     return {};
   }
 
-  void slice(const Lane& lane, std::size_t index, std::uint64_t id) {
+  void slice(const Lane& lane, std::size_t index) {
     const Slice& s = lane.slices[index];
-    open("X", category(s.kind), shown_name(s), lane.tid, s.begin);
+    open("X", category(s), shown_name(s), lane.tid, s.begin);
     w_.key("dur").us(s.duration()).key("args").open_object();
-    // A kernel body names its op; everything else names itself.
-    bool linked = s.is_kernel() && s.parent >= 0;
-    w_.member("External id", linked ? id - index + static_cast<std::uint64_t>(s.parent) : id);
-    if (!s.is_kernel()) w_.member("Record function id", 0);
+    if (s.kind == SliceKind::api) {
+      if (s.parent >= 0) w_.member("External id", external_id(lane, index));
+      w_.member("correlation", static_cast<std::uint64_t>(s.correlation));
+      w_.close_object();
+      close();
+      return;
+    }
+    w_.member("External id", external_id(lane, index));
+    if (!s.is_kernel() && s.kind != SliceKind::launch) w_.member("Record function id", 0);
     w_.member("Ev Idx", static_cast<std::int64_t>(index));
     shapes(lane, s);
     if (s.has_cost) {
@@ -221,12 +205,6 @@ class TraceWriter {
     w_.member("pid", "").member("tid", "").key("ts").us(timeline_.end);
     close();
   }
-
-  const Timeline& timeline_;
-  const TraceInfo& info_;
-  OutFile file_;
-  std::string text_;
-  JsonWriter w_;
 };
 
 }  // namespace

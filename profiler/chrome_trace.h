@@ -1,5 +1,5 @@
-// A timeline in the trace-event format, with the fields that PyTorch's profiler (Kineto) writes for
-// CPU events, so that its readers work: Perfetto, chrome://tracing, speedscope, HTA.
+// A timeline in the trace-event format, with the fields that PyTorch's profiler (Kineto) writes, so
+// that its readers work: Perfetto, chrome://tracing, speedscope, HTA.
 // Owns: names of fields and categories. Must not know: how events were recorded.
 #pragma once
 
@@ -17,8 +17,11 @@ struct TraceInfo {
 };
 
 // Categories: cpu_op, user_annotation (ranges, modules, steps), cpu_kernel (kernel bodies),
-// compile, replay, overhead, cpu_instant_event (memory). Times are microseconds after
-// baseTimeNanoseconds, exact to the nanosecond; slices of one thread nest. Throws FileError.
+// compile, replay, setup, overhead, cpu_instant_event (memory). Of a GPU: launch (a kernel's event
+// on the host), cuda_runtime and cuda_driver (API calls), and on a lane per device and stream
+// kernel, gpu_memcpy, gpu_memset, cuda_sync, with a flow (ac2g) from each call to its work. Times
+// are microseconds after baseTimeNanoseconds, exact to the nanosecond; slices of one lane nest:
+// work that overlaps other work of its stream has a lane beside. Throws FileError.
 void write_chrome_trace(const Timeline& timeline, const TraceInfo& info, const std::string& path);
 
 // "outer;inner nanoseconds" a line, for each stack of slices; host time, or that of kernel bodies.

@@ -9,14 +9,17 @@ namespace {
 
 using ForeignEnds = std::unordered_map<std::uint64_t, std::uint64_t>;  // range id -> ticks
 
-SliceKind slice_kind(const RecordHead& head) {
+SliceKind slice_kind(const BeginRecord& record) {
+  const RecordHead& head = record.head;
   switch (static_cast<EventKind>(head.kind)) {
     case EventKind::op:
       return SliceKind::op;
     case EventKind::kernel:
-      return SliceKind::kernel;
+      return record.device == kNoGpu ? SliceKind::kernel : SliceKind::launch;
     case EventKind::compile:
       return SliceKind::compile;
+    case EventKind::setup:
+      return SliceKind::setup;
     case EventKind::replay:
       return SliceKind::replay;
     case EventKind::range:
@@ -29,12 +32,13 @@ class LaneDecoder {
  public:
   LaneDecoder(const RawWindow& raw, const ForeignEnds& foreign, const DecodeOptions& options,
               std::unordered_map<std::string_view, std::string_view>& names,
-              std::deque<std::string>& texts, Lane& lane)
+              std::deque<std::string>& texts, GraphOps& graphs, Lane& lane)
       : raw_(raw),
         foreign_(foreign),
         options_(options),
         names_(names),
         texts_(texts),
+        graphs_(graphs),
         lane_(lane) {}
 
   std::uint64_t run(const RawThread& thread) {
@@ -96,13 +100,30 @@ class LaneDecoder {
     return static_cast<int>(lane_.shapes.size()) - 1;
   }
 
+  void read_graph(const std::byte*& at, Slice& s) {
+    const auto head = take<GraphRecord>(at);
+    s.graph = head.id;
+    if (head.n_parts == 0) return;
+    std::vector<GraphOp>& ops = graphs_[head.id];
+    ops.clear();
+    for (std::uint64_t i = 0; i < head.n_parts; ++i) {
+      const auto part = take<PartRecord>(at);
+      const std::string_view fused = take_text(at);
+      ops.push_back({part.name, fused.empty() ? fused : keep(fused), part.file, part.line,
+                     part.nodes, part.cost});
+    }
+  }
+
   void begin(const std::byte* at) {
     auto record = take<BeginRecord>(at);
-    ++events_;
     Slice s;
-    s.kind = slice_kind(record.head);
+    s.kind = slice_kind(record);
+    s.event = static_cast<std::uint32_t>(events_++);
+    s.gpu = record.device;
+    s.is_product = record.is_product;
+    if (record.dtype != kNoDType) s.dtype = static_cast<DType>(record.dtype);
     s.file = record.file;
-    s.line = static_cast<int>(record.line);
+    s.line = record.line;
     s.op = record.op;
     s.begin = time(record.head.ticks);
     if (s.kind == SliceKind::module && !options_.modules) {
@@ -116,6 +137,7 @@ class LaneDecoder {
     if ((parts & kShapes) != 0) s.shapes = read_shapes(at, record.head.n_shapes);
     if ((parts & kFused) != 0) s.fused_from = keep(take_text(at));
     s.name = (parts & kText) != 0 ? keep(take_text(at)) : std::string_view(record.name);
+    if ((parts & kGraph) != 0) read_graph(at, s);
     if (auto end = foreign_.find(id); id != 0 && end != foreign_.end()) {
       s.end = std::max(s.begin, raw_.clock.ns(end->second));
       lane_.across.push_back(s);
@@ -159,6 +181,7 @@ class LaneDecoder {
   const DecodeOptions& options_;
   std::unordered_map<std::string_view, std::string_view>& names_;
   std::deque<std::string>& texts_;
+  GraphOps& graphs_;
   Lane& lane_;
   std::vector<int> open_;
   int depth_ = 0;
@@ -188,7 +211,7 @@ Timeline decode(const RawWindow& raw, const DecodeOptions& options) {
     lane.number = thread.number;
     lane.tid = thread.tid;
     lane.name = thread.name;
-    LaneDecoder decoder(raw, foreign, options, names, *timeline.texts, lane);
+    LaneDecoder decoder(raw, foreign, options, names, *timeline.texts, timeline.graphs, lane);
     timeline.events += decoder.run(thread);
     timeline.end = std::max(timeline.end, decoder.last());
   }

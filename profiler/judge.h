@@ -29,6 +29,13 @@ struct Unit {
   double self_host = 0, self_device = 0;  // as the table counts them
   bool compiles = false;
 
+  // Beside a GPU: `device` is the time in which work ran that this unit launched, `wall` what the
+  // unit added to the time until all work so far was done, `host_work` the host's time without its
+  // waits for the GPU.
+  bool gpu = false;
+  double host_work = 0;
+  std::int64_t begin = 0, end = 0, last_work = 0;
+
   double host() const { return wall > device ? wall - device : 0; }
 };
 

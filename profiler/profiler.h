@@ -34,19 +34,25 @@ struct Schedule {
 enum class Action { none, warmup, record, record_and_save };
 Action action_at(const Schedule& schedule, std::int64_t step);
 
-// What the machine can do at best; given, or measured once when first needed (under 50 ms, all
-// cores): bytes by copying with memcpy (read and written bytes count), FLOP/s by a loop of f32
-// multiply-adds.
+// What the machine can do at best; given, or found once when first needed. The CPU (measured, under
+// 50 ms, all cores): bytes by copying with memcpy (read and written bytes count), FLOP/s by a loop
+// of f32 multiply-adds. A GPU: bytes by copies on the device (measured, some 20 ms), FLOP/s by its
+// clock and the units that its compute capability has; products of other dtypes have units of
+// their own (0: as f32).
 struct Roofline {
   double bytes_per_s = 0, flops_per_s = 0;
   std::string how = "given";
+  double f64_flops_per_s = 0, tf32_flops_per_s = 0, half_flops_per_s = 0;  // half: f16 and bf16
 };
 const Roofline& measured_roofline();
 
 class Session;
 
 struct Options {
-  std::vector<Activity> activities = {};  // empty: all there are
+  // Empty: the CPU, and the GPUs when the program has used one before the session starts. A GPU is
+  // watched by CUPTI, which is opened when a session that records one starts and left when it ends
+  // (some 25 ms); where it is missing or refused, by CUDA events: the table says why.
+  std::vector<Activity> activities = {};
   std::optional<Schedule> schedule = {};  // none: all is recorded until stop()
   // Called at the end of each cycle, and by stop() when a cycle was being recorded.
   std::function<void(const Session&)> on_trace_ready = {};
@@ -56,7 +62,8 @@ struct Options {
   bool with_flops = true;       // FLOPs and bytes of kernel bodies
   bool with_modules = true;     // modules are ranges
   // The most bytes that a window's events may take (about 120 per op with its kernel), plus 64 KiB
-  // per thread. What comes later is dropped and counted, in the table and in the trace.
+  // per thread, and as much again for CUPTI's records (about 350 per launch). What comes later is
+  // dropped and counted, in the table and in the trace.
   std::size_t max_bytes = std::size_t{64} << 20;
   std::optional<Roofline> roofline = {};
 };

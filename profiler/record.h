@@ -29,6 +29,7 @@ enum Part : std::uint8_t {
   kShapes = 4,  // BeginRecord::n_shapes times a ShapeHead and n_dims * i64
   kFused = 8,   // text
   kText = 16,   // text: the name, instead of BeginRecord::name
+  kGraph = 32,  // a GraphRecord, and n_parts times a PartRecord and its text `fused_from`
 };
 
 struct RecordHead {
@@ -45,8 +46,32 @@ struct BeginRecord {
   const char* name;
   const char* file;
   const OpInfo* op;  // identity only
-  std::int64_t line;
+  std::int32_t line;
+  std::int8_t device;  // of a kernel: a GPU's number; kNoGpu: the host
+  std::uint8_t dtype;  // of a kernel's first operand; kNoDType: unknown
+  bool is_product;     // a kernel's op is a matrix product
+  std::uint8_t pad[1];
 };
+inline constexpr std::int8_t kNoGpu = -1;
+inline constexpr std::uint8_t kNoDType = 255;
+
+// A CUDA graph that is launched. Its parts are told once, and where the log had no room for that
+// never.
+struct GraphRecord {
+  std::uint64_t id, n_parts;
+};
+struct PartRecord {
+  const char* name;
+  const char* file;
+  std::int32_t line, nodes;
+  Cost cost;
+};
+
+// What a GPU's work carries to name the event that launched it: the window, the thread, and how
+// many events of the thread were recorded before.
+constexpr std::uint64_t launch_id(std::uint64_t window, int thread, std::uint32_t event) {
+  return (window & 0xFFF) << 52 | (static_cast<std::uint64_t>(thread) & 0xFFFFF) << 32 | event;
+}
 
 struct ShapeHead {
   std::uint8_t dtype;

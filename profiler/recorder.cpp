@@ -44,6 +44,41 @@ std::byte* write_shapes(std::byte* at, const OpArgs& args, int n) {
   return at;
 }
 
+// Events deeper than the mask has bits do not name themselves to the GPU's records.
+constexpr std::uint32_t kMostLinked = 64;
+// A record fits into a chunk; the ops of a graph beyond remain unnamed.
+constexpr std::size_t kMostPartBytes = std::size_t{1} << 20;
+
+bool launches(const Event& e) { return e.kind == EventKind::kernel && e.device.is_cuda(); }
+
+std::uint8_t dtype_of(const Event& e) {
+  const Meta* m = e.args != nullptr && e.args->n_in > 0 ? e.args->in[0] : nullptr;
+  if (m == nullptr && e.n_out > 0) m = e.out;
+  return m == nullptr ? kNoDType : static_cast<std::uint8_t>(m->dtype);
+}
+
+std::size_t parts_room(const GraphLaunch& graph) {
+  std::size_t bytes = 0;
+  for (int i = 0; i < graph.n_parts; ++i) {
+    const char* fused = graph.parts[i].fused_from;
+    bytes += sizeof(PartRecord) + text_room(fused == nullptr ? 0 : std::strlen(fused));
+  }
+  return bytes;
+}
+
+std::byte* write_graph(std::byte* at, const GraphLaunch& graph, bool with_parts) {
+  const GraphRecord head{graph.id, static_cast<std::uint64_t>(with_parts ? graph.n_parts : 0)};
+  std::memcpy(at, &head, sizeof head);
+  at += sizeof head;
+  for (int i = 0; with_parts && i < graph.n_parts; ++i) {
+    const GraphPart& p = graph.parts[i];
+    const PartRecord record{p.name, p.loc.file, p.loc.line, p.nodes, p.cost};
+    std::memcpy(at, &record, sizeof record);
+    at = write_text(at + sizeof record, p.fused_from == nullptr ? "" : p.fused_from);
+  }
+  return at;
+}
+
 std::size_t shapes_room(const OpArgs& args, int n) {
   std::size_t bytes = 0;
   for (int i = 0; i < n; ++i) {
@@ -113,11 +148,30 @@ std::uint64_t Recorder::write_begin(const Event& e, std::uint64_t window, bool i
     head.parts |= kFused;
     bytes += text_room(fused.size());
   }
+  bool with_parts = false;
+  if (e.graph != nullptr) {
+    head.parts |= kGraph;
+    bytes += sizeof(GraphRecord);
+    if (!log->knows_graph(e.graph->id)) {
+      const std::size_t room = parts_room(*e.graph);
+      with_parts = room <= kMostPartBytes;
+      if (with_parts) bytes += room;
+    }
+  }
   std::byte* at = reserve(*log, bytes);
   if (at == nullptr) return 0;
 
   head.bytes = static_cast<std::uint32_t>(bytes);
-  auto* record = new (at) BeginRecord{head, e.name, e.loc.file, e.op, e.loc.line};
+  const bool on_gpu = launches(e);
+  auto* record = new (at) BeginRecord{head,
+                                      e.name,
+                                      e.loc.file,
+                                      e.op,
+                                      e.loc.line,
+                                      on_gpu ? static_cast<std::int8_t>(e.device.index()) : kNoGpu,
+                                      on_gpu ? dtype_of(e) : kNoDType,
+                                      on_gpu && e.op != nullptr && e.op->kind == OpKind::product,
+                                      {}};
   at += sizeof(BeginRecord);
   if ((head.parts & kCost) != 0) {
     std::memcpy(at, &cost, sizeof cost);
@@ -129,8 +183,18 @@ std::uint64_t Recorder::write_begin(const Event& e, std::uint64_t window, bool i
   }
   if ((head.parts & kShapes) != 0) at = write_shapes(at, *e.args, head.n_shapes);
   if ((head.parts & kFused) != 0) at = write_text(at, fused);
-  if ((head.parts & kText) != 0) write_text(at, range_name);
+  if ((head.parts & kText) != 0) at = write_text(at, range_name);
+  if (e.graph != nullptr) {
+    write_graph(at, *e.graph, with_parts);
+    if (with_parts) log->note_graph(e.graph->id);
+  }
+  if ((window & kWithGpu) != 0 && log->open < kMostLinked) {
+    const std::uint64_t bit = std::uint64_t{1} << log->open;
+    log->linked = on_gpu ? log->linked | bit : log->linked & ~bit;
+    if (on_gpu) listener_.begin(launch_id(window >> kFlagBits, log->number, log->events));
+  }
   ++log->open;
+  ++log->events;
   // Last, so that an event's duration holds as little of this as possible.
   record->head.ticks = ticks();
   log->publish(bytes);
@@ -154,6 +218,9 @@ void Recorder::end() {
   }
   if (log->open == 0) return;
   --log->open;
+  if ((window & kWithGpu) != 0 && log->open < kMostLinked && (log->linked >> log->open & 1) != 0) {
+    listener_.end();
+  }
   std::byte* at = log->room_for_end(sizeof(RecordHead));
   if (at == nullptr) return;
   new (at) RecordHead{RecordType::end, 0, 0, 0, sizeof(RecordHead), now};

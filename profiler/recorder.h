@@ -31,8 +31,16 @@ struct RawThread {
 // The calling thread's log; nullptr before its first event.
 extern constinit thread_local ThreadLog* t_log;
 
+// Told on the thread that launches: between the two calls all work given to a GPU belongs to the
+// event of this id (launch_id()). They do not throw, lock or allocate.
+struct LaunchListener {
+  void (*begin)(std::uint64_t id) = nullptr;
+  void (*end)() = nullptr;
+};
+
 // One window as it was recorded.
 struct RawWindow {
+  std::uint64_t number = 0;  // as launch_id() takes it
   std::vector<RawThread> threads;
   std::uint64_t begin = 0, end = 0;  // ticks
   std::uint64_t dropped = 0;         // events, not records
@@ -69,8 +77,10 @@ class Recorder final : public Observer {
 
   // Holder of the lease only. open() makes this the process's observer (Error when there is a
   // foreign one); a window that is open is discarded. close() returns what was recorded.
-  void open(const Recording& recording);
+  void open(const Recording& recording, const LaunchListener& listener = {});
   RawWindow close();
+  // Records nothing more until close(): no thread tells its launches any more.
+  void pause();
   void discard();
   bool is_open() const { return window_.load(std::memory_order_relaxed) != 0; }
 
@@ -80,7 +90,7 @@ class Recorder final : public Observer {
   void free_own_chunks();
 
  private:
-  static constexpr std::uint64_t kWithShapes = 1, kWithMemory = 2, kWithCosts = 4;
+  static constexpr std::uint64_t kWithShapes = 1, kWithMemory = 2, kWithCosts = 4, kWithGpu = 8;
   static constexpr int kFlagBits = 8;
 
   ThreadLog* log_of(std::uint64_t window);
@@ -91,8 +101,11 @@ class Recorder final : public Observer {
 
   // What is recorded (kWith...) in the low bits, the window's number above; 0: none is open.
   std::atomic<std::uint64_t> window_{0};
+  LaunchListener listener_;
   Budget budget_;
   std::uint64_t windows_ = 0;
+  std::uint64_t paused_ = 0,
+                paused_at_ = 0;  // the window that close() is to return, 0: none; ticks
   std::int64_t unix_ns_ = 0;
   ClockPoint origin_;
 

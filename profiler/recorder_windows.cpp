@@ -4,8 +4,10 @@
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
+#include <utility>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/setup_phase.h>
 #include <ingot/profiler/recorder.h>
 
 #ifdef __linux__
@@ -53,6 +55,10 @@ void free_gone(std::vector<ThreadLog*>& logs) {
   });
 }
 
+constexpr SetupListener kSetupListener{
+    [](const char* name) { recorder().begin({.kind = EventKind::setup, .name = name}); },
+    [] { recorder().end(); }};
+
 Cost sample_cost(const OpInfo&, const OpArgs& args, const Meta* out) {
   return {.flops = static_cast<double>(out->numel()), .bytes = bytes_touched(args, out, 1)};
 }
@@ -91,7 +97,7 @@ void Recorder::give_back() {
   holder_file_ = nullptr;
 }
 
-void Recorder::open(const Recording& recording) {
+void Recorder::open(const Recording& recording, const LaunchListener& listener) {
   discard();
   {
     std::lock_guard lock(mutex_);
@@ -104,7 +110,9 @@ void Recorder::open(const Recording& recording) {
   unix_ns_ = wall_clock_ns();
   origin_ = clock_point();
   std::uint64_t flags = (recording.shapes ? kWithShapes : 0) |
-                        (recording.memory ? kWithMemory : 0) | (recording.costs ? kWithCosts : 0);
+                        (recording.memory ? kWithMemory : 0) | (recording.costs ? kWithCosts : 0) |
+                        (listener.begin != nullptr ? kWithGpu : 0);
+  listener_ = listener;
   window_.store(++windows_ << kFlagBits | flags, std::memory_order_release);
   Observer* nobody = nullptr;
   if (!g_observer.compare_exchange_strong(nobody, this, std::memory_order_acq_rel)) {
@@ -112,21 +120,32 @@ void Recorder::open(const Recording& recording) {
     INGOT_CHECK(false,
                 "profiler: another observer is installed; a session needs to be the only one");
   }
+  g_setup_listener.store(&kSetupListener, std::memory_order_release);
+}
+
+void Recorder::pause() {
+  const std::uint64_t window = window_.load(std::memory_order_relaxed);
+  INGOT_BUG(window != 0, "no window is open");
+  discard();
+  paused_ = window;
+  paused_at_ = ticks();
 }
 
 void Recorder::discard() {
+  paused_ = 0;
   if (window_.load(std::memory_order_relaxed) == 0) return;
+  g_setup_listener.store(nullptr, std::memory_order_release);
   g_observer.store(nullptr, std::memory_order_release);
   window_.store(0, std::memory_order_release);
 }
 
 RawWindow Recorder::close() {
-  std::uint64_t window = window_.load(std::memory_order_relaxed);
-  INGOT_BUG(window != 0, "no window is open");
-  discard();
+  if (paused_ == 0) pause();
+  const std::uint64_t window = std::exchange(paused_, 0);
   RawWindow raw;
+  raw.number = window >> kFlagBits;
   raw.begin = origin_.ticks;
-  raw.end = ticks();
+  raw.end = paused_at_;
   raw.unix_ns = unix_ns_;
   raw.clock = TickMap::calibrate(origin_);
   std::lock_guard lock(mutex_);

@@ -10,6 +10,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/profiler/aggregate.h>
 #include <ingot/profiler/chrome_trace.h>
+#include <ingot/profiler/gpu_observer.h>
 #include <ingot/profiler/judge.h>
 #include <ingot/profiler/profiler.h>
 #include <ingot/profiler/window.h>
@@ -31,11 +32,15 @@ std::string process_name() {
 #endif
 }
 
+bool asks_for_gpu(const Options& o) {
+  return std::find(o.activities.begin(), o.activities.end(), Activity::CUDA) != o.activities.end();
+}
+
 void check(const Options& o) {
-  for (Activity a : o.activities) {
-    INGOT_CHECK(a != Activity::CUDA,
-                "profiler: Activity::CUDA was asked for, but this build of Ingot has no CUDA "
-                "support; Activity::CPU works");
+  if (asks_for_gpu(o)) {
+    const std::string reason = GpuObserver::unavailable();
+    INGOT_CHECK(reason.empty(),
+                "profiler: Activity::CUDA was asked for, but {}; Activity::CPU works", reason);
   }
   if (o.schedule) {
     const Schedule& s = *o.schedule;
@@ -66,6 +71,7 @@ struct Session::Impl {
   StepMark mark;                // of the present step
   std::vector<StepMark> marks;  // of this window
   std::shared_ptr<const Window> last;
+  std::unique_ptr<GpuObserver> gpu;  // while a window is open that records GPUs
 
   Action action_of(std::int64_t n) const {
     return options.schedule ? action_at(*options.schedule, n) : Action::record;
@@ -78,9 +84,26 @@ struct Session::Impl {
     if (!goes_on) {
       action = Action::none;  // until the window is open
       marks.clear();
-      if (now != Action::none) recorder().open(recording);
+      if (now != Action::none) open_window();
     }
     action = now;
+  }
+
+  // A GPU's observer stays from the warm-up on: its own first costs are part of that.
+  void open_window() {
+    const bool wanted =
+        asks_for_gpu(options) || (options.activities.empty() && GpuObserver::in_use());
+    if (!wanted) {
+      recorder().open(recording);
+      return;
+    }
+    if (gpu == nullptr) {
+      gpu = GpuObserver::start(options.max_bytes);
+    } else {
+      recorder().discard();  // no event of the old window speaks to it meanwhile
+      gpu->restart();
+    }
+    recorder().open(recording, gpu->listener());
   }
 
   void begin_step() { mark = {step, ticks(), 0}; }
@@ -90,9 +113,19 @@ struct Session::Impl {
     if (records(action) && marks.size() < kMostSteps) marks.push_back(mark);
   }
 
+  // The GPU's work ends before the window does.
   void finish_window() {
-    last = std::make_shared<const Window>(recorder().close(), std::exchange(marks, {}), owner_tid,
-                                          cost, options.with_modules);
+    GpuRecords records;
+    RawWindow raw;
+    if (gpu != nullptr) {
+      recorder().pause();
+      records = gpu->finish();
+      gpu.reset();
+    }
+    raw = recorder().close();
+    last =
+        std::make_shared<const Window>(std::move(raw), std::move(records), std::exchange(marks, {}),
+                                       owner_tid, cost, options.with_modules);
   }
 
   const Window& window() const {
@@ -132,6 +165,7 @@ void Session::start(Loc loc) {
     s.last.reset();
     s.enter(Action::none, s.action_of(0));
   } catch (...) {
+    s.gpu.reset();
     recorder().give_back();
     throw;
   }
@@ -172,12 +206,14 @@ void Session::stop() {
   const bool recorded = records(std::exchange(s.action, Action::none));
   {
     struct Release {
+      Impl& s;
       ~Release() {
         recorder().discard();
+        s.gpu.reset();
         recorder().free_own_chunks();
         recorder().give_back();
       }
-    } release;
+    } release{s};
     if (recorded) s.finish_window();
   }
   if (recorded && s.options.on_trace_ready) s.options.on_trace_ready(*this);

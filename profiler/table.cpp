@@ -123,15 +123,19 @@ std::string footer(const Averages::Data& d) {
     fmt::format_to(std::back_inserter(out), text, std::forward<A>(a)...);
     out += '\n';
   };
+  const char* device = d.on_gpu ? "CUDA" : "device";
   line("Self CPU time total: {}", format_us(d.self_host_us));
-  line("Self device time total: {} (kernel bodies on the CPU)", format_us(d.self_device_us));
+  line("Self {} time total: {}{}", device, format_us(d.self_device_us),
+       d.on_gpu ? "" : " (kernel bodies on the CPU)");
   std::string ratio =
       d.self_device_us > 0 ? fmt::format("{:.2f}", d.self_host_us / d.self_device_us) : "-";
   std::string steps =
       d.steps > 0 ? fmt::format(", {} step{}", d.steps, d.steps == 1 ? "" : "s") : "";
-  line("Self CPU / Self device: {}; device busy {:.1f} % of {}{}", ratio, 100 * d.device_busy,
+  line("Self CPU / Self {}: {}; device busy {:.1f} % of {}{}", device, ratio, 100 * d.device_busy,
        format_us(d.window_us), steps);
+  for (const std::string& text : d.gpu_lines) line("{}", text);
   if (!d.first_steps.empty()) line("Compile phases: {}", d.first_steps);
+  if (!d.gpu_first_steps.empty()) line("First steps: {}", d.gpu_first_steps);
   line(
       "Observer: {:.0f} ns per event, {} in all, part of Self CPU; an event without work lasts "
       "{:.0f} ns",
@@ -145,6 +149,24 @@ std::string footer(const Averages::Data& d) {
   }
   if (!d.roofline.empty()) {
     line("Roofline: {}; above 100 %: operands were in a cache", d.roofline);
+  }
+  return out;
+}
+
+// What ran on the GPU by its own names, whichever op launched it.
+std::string kernel_list(const Averages::Data& d) {
+  constexpr std::size_t kShown = 10, kWidth = 100;
+  if (d.kernels.empty() || d.kernels.front().name.empty()) return "";
+  std::string out = "Kernels, copies and sets on the GPU:\n";
+  for (std::size_t i = 0; i < std::min(kShown, d.kernels.size()); ++i) {
+    const KernelTotal& k = d.kernels[i];
+    fmt::format_to(std::back_inserter(out), "  {:>12} {:>8} {:>6} x {:>12} (least {})  {}\n",
+                   format_us(k.total_us), percent(k.total_us, d.self_device_us), k.runs,
+                   format_us(k.total_us / static_cast<double>(k.runs)), format_us(k.least_us),
+                   shorten(one_line(k.name), kWidth));
+  }
+  if (d.kernels.size() > kShown) {
+    out += fmt::format("  ({} more)\n", d.kernels.size() - kShown);
   }
   return out;
 }
@@ -171,7 +193,8 @@ std::string Averages::table(const TableOptions& options) const {
   bool with_cost = any([](const Row& r) { return r.cost_us > 0; });
 
   TableText t(std::move(rows));
-  double both = d.self_host_us + d.self_device_us;
+  // Kernel bodies on the CPU are part of their ops' CPU totals; a GPU's work runs beside them.
+  double both = d.on_gpu ? d.self_host_us : d.self_host_us + d.self_device_us;
   t.column(
       "Name", [](const Row& r) { return shorten(one_line(r.name), kWidestName); }, true);
   t.column("Self CPU %", [&](const Row& r) { return percent(r.self_cpu_us, d.self_host_us); });
@@ -181,12 +204,18 @@ std::string Averages::table(const TableOptions& options) const {
   t.column("CPU time avg", [](const Row& r) { return format_us(per_call(r.cpu_total_us, r)); });
   t.column("median", [](const Row& r) { return format_us(r.median_us); });
   t.column("p95", [](const Row& r) { return format_us(r.p95_us); });
-  t.column("Self device", [](const Row& r) { return format_us(r.self_device_us); });
-  t.column("Self device %",
+  const std::string device = d.on_gpu ? "CUDA" : "device";
+  t.column("Self " + device, [](const Row& r) { return format_us(r.self_device_us); });
+  t.column("Self " + device + " %",
            [&](const Row& r) { return percent(r.self_device_us, d.self_device_us); });
-  t.column("device total", [](const Row& r) { return format_us(r.device_total_us); });
-  t.column("device time avg",
+  t.column(device + " total", [](const Row& r) { return format_us(r.device_total_us); });
+  t.column(device + " time avg",
            [](const Row& r) { return format_us(per_call(r.device_total_us, r)); });
+  if (d.on_gpu) {
+    t.column("launch delay", [](const Row& r) {
+      return r.launch_delay_us > 0 ? format_us(r.launch_delay_us) : std::string("-");
+    });
+  }
   if (d.with_memory) {
     t.column("CPU Mem", [](const Row& r) { return format_bytes(r.memory); });
     t.column("Self CPU Mem", [](const Row& r) { return format_bytes(r.self_memory); });
@@ -213,22 +242,22 @@ std::string Averages::table(const TableOptions& options) const {
 #endif
   out += t.text();
   if (shown < all) out += fmt::format("({} more rows)\n", all - shown);
-  return out + footer(d);
+  return out + footer(d) + kernel_list(d);
 }
 
 std::string Averages::csv() const {
   std::string out =
       "name,count,self_cpu_time_total,cpu_time_total,self_device_time_total,device_time_total,"
       "median,p95,flops,bytes,cost_time,roofline_time,cpu_memory_usage,self_cpu_memory_usage,"
-      "input_shapes,source_location,fused_from\n";
+      "input_shapes,source_location,fused_from,gpu_work,launch_delay\n";
   for (const Row& r : data_->rows) {
     fmt::format_to(std::back_inserter(out),
                    "{},{},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.0f},{:.0f},{:.3f},{:.3f},{},"
-                   "{},{},{},{}\n",
+                   "{},{},{},{},{},{:.3f}\n",
                    csv_cell(r.name), r.calls, r.self_cpu_us, r.cpu_total_us, r.self_device_us,
                    r.device_total_us, r.median_us, r.p95_us, r.flops, r.bytes, r.cost_us,
                    r.roofline_us, r.memory, r.self_memory, csv_cell(r.shapes), csv_cell(r.source),
-                   csv_cell(r.fused_from));
+                   csv_cell(r.fused_from), r.gpu_work, r.launch_delay_us);
   }
   return out;
 }
@@ -243,6 +272,7 @@ std::string Averages::json() const {
   w.member("device_busy", d.device_busy).member("window", d.window_us);
   w.member("steps", d.steps).member("events", d.events).member("dropped", d.dropped);
   w.member("observer_ns_per_event", d.event_cost_ns).member("roofline", d.roofline);
+  w.member("gpu", d.gpu_source);
   w.key("rows").open_array();
   for (const Row& r : d.rows) {
     w.line_break();
@@ -256,9 +286,20 @@ std::string Averages::json() const {
     w.member("cost_time", r.cost_us).member("roofline_time", r.roofline_us);
     w.member("cpu_memory_usage", r.memory).member("self_cpu_memory_usage", r.self_memory);
     w.member("input_shapes", r.shapes).member("source_location", r.source);
-    w.member("fused_from", r.fused_from).close_object();
+    w.member("fused_from", r.fused_from).member("gpu_work", r.gpu_work);
+    w.member("launch_delay", r.launch_delay_us).close_object();
   }
-  w.close_array().close_object();
+  w.close_array();
+  if (!d.kernels.empty()) {
+    w.key("kernels").open_array();
+    for (const KernelTotal& k : d.kernels) {
+      w.line_break();
+      w.open_object().member("name", k.name).member("count", k.runs);
+      w.member("total", k.total_us).member("least", k.least_us).close_object();
+    }
+    w.close_array();
+  }
+  w.close_object();
   return out + "\n";
 }
 
@@ -267,6 +308,8 @@ std::vector<Row> Averages::rows() && { return data_->rows; }
 double Averages::self_cpu_us() const { return data_->self_host_us; }
 double Averages::self_device_us() const { return data_->self_device_us; }
 double Averages::device_busy() const { return data_->device_busy; }
+bool Averages::on_gpu() const { return data_->on_gpu; }
+std::string Averages::gpu_source() const { return data_->gpu_source; }
 
 std::optional<Row> Averages::find(const std::string& name) const {
   for (const Row& row : data_->rows) {

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include <ingot/profiler/clock.h>
@@ -56,7 +58,9 @@ ThreadLog::ThreadLog(int number_, int tid_, const char* name_) : number(number_)
 ThreadLog::~ThreadLog() { Chunk::free_chain(first_); }
 
 void ThreadLog::restart(std::uint64_t window) {
-  open = skipped = 0;
+  open = skipped = events = 0;
+  linked = 0;
+  std::fill(std::begin(graphs_), std::end(graphs_), 0);
   current_ = first_;
   first_->used.store(0, std::memory_order_relaxed);
   dropped_.store(0, std::memory_order_relaxed);

@@ -67,6 +67,15 @@ class ThreadLog {
   void prepare();      // the second chunk is allocated now rather than inside an event
   void free_chunks();  // all but the first
 
+  // Owner. Graphs whose parts this window holds already, as far as they are remembered.
+  bool knows_graph(std::uint64_t id) const {
+    for (std::uint64_t known : graphs_) {
+      if (known == id) return true;
+    }
+    return false;
+  }
+  void note_graph(std::uint64_t id) { graphs_[next_graph_++ % kGraphs] = id; }
+
   // Any thread.
   bool copy(std::uint64_t window, Bytes* bytes, std::uint64_t* dropped) const;
 
@@ -76,10 +85,12 @@ class ThreadLog {
 
   // Owner only: open events of this window, and how many innermost ones of them were dropped.
   std::uint32_t open = 0, skipped = 0;
+  std::uint32_t events = 0;  // begun in this window, the dropped ones not counted
+  std::uint64_t linked = 0;  // bit d: the open event at depth d has told CUPTI its id
   std::uint64_t ranges = 0;  // record_function ranges, in the thread's life
 
  private:
-  static constexpr std::size_t kSpare = 256;
+  static constexpr std::size_t kSpare = 256, kGraphs = 16;
 
   std::byte* next_chunk(Budget& budget);
 
@@ -88,6 +99,8 @@ class ThreadLog {
   std::atomic<std::uint64_t> dropped_{0};
   Chunk* first_ = nullptr;
   Chunk* current_ = nullptr;
+  std::uint64_t graphs_[kGraphs] = {};  // ids begin at 1
+  std::size_t next_graph_ = 0;
 };
 
 }  // namespace ingot::profiler

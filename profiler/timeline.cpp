@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/profiler/attach_gpu.h>
 #include <ingot/profiler/timeline.h>
 
 namespace ingot::profiler {
@@ -111,22 +112,53 @@ void nest(Lane& lane) {
   }
 }
 
+namespace {
+
+// Beside a GPU a kernel body on the CPU is the host's time.
+void keep_host_bodies(Timeline& timeline) {
+  for (Lane& lane : timeline.lanes) {
+    for (Slice& s : lane.slices) {
+      if (s.is_kernel()) s.kind = SliceKind::launch;
+    }
+  }
+}
+
+}  // namespace
+
 void finish(Timeline& timeline, int step_tid) {
   place_steps(timeline, step_tid);
   timeline.self_host = timeline.self_device = 0;
+  if (timeline.on_gpu()) keep_host_bodies(timeline);
   for (Lane& lane : timeline.lanes) {
     nest(lane);
     for (const Slice& s : lane.slices) {
       (s.is_kernel() ? timeline.self_device : timeline.self_host) += s.self;
     }
   }
+  if (timeline.on_gpu()) link_gpu(timeline);
 }
 
-BusyTime::BusyTime(const Timeline& timeline) {
+namespace {
+
+std::vector<std::pair<std::int64_t, std::int64_t>> device_spans(const Timeline& timeline) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+  for (const GpuWork& w : timeline.gpu.work) spans.emplace_back(w.begin, w.end);
+  if (timeline.on_gpu()) return spans;
   for (const Lane& lane : timeline.lanes) {
     for (const Slice& s : lane.slices) {
-      if (s.is_kernel() && s.end > s.begin) spans_.push_back({s.begin, s.end, 0});
+      if (s.is_kernel()) spans.emplace_back(s.begin, s.end);
     }
+  }
+  return spans;
+}
+
+}  // namespace
+
+BusyTime::BusyTime(const Timeline& timeline) : BusyTime(device_spans(timeline)) {}
+
+BusyTime::BusyTime(std::vector<std::pair<std::int64_t, std::int64_t>> spans) {
+  for (auto [begin, end] : spans) {
+    if (end > begin) spans_.push_back({begin, end, 0});
   }
   std::sort(spans_.begin(), spans_.end(),
             [](const Span& a, const Span& b) { return a.begin < b.begin; });

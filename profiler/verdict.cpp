@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kLeastUnits = 3;
 constexpr double kClear = 2, kMajority = 2.0 / 3, kColdFactor = 2;
+// Of a unit's time, what a GPU works: it waits for the host below the one, not above the other.
+constexpr double kIdleGpu = 0.75, kBusyGpu = 0.85;
 
 double quantile(std::vector<double> v, double q) {
   if (v.empty()) return 0;
@@ -49,6 +51,11 @@ Verdict::Kind side(double memory, double compute, double device) {
 }
 
 Verdict::Kind classify(const Unit& u) {
+  if (u.gpu) {
+    if (u.device < kIdleGpu * u.wall) return Verdict::overhead_bound;
+    if (u.device < kBusyGpu * u.wall) return Verdict::mixed;
+    return side(u.memory_side, u.compute_side, u.self_device);
+  }
   if (u.host() >= kClear * u.device) return Verdict::overhead_bound;
   if (u.device < kClear * u.host()) return Verdict::mixed;
   return side(u.memory_side, u.compute_side, u.self_device);
@@ -65,7 +72,9 @@ bool is_cold(const std::vector<Unit>& units, std::size_t i) {
 
 // The figures that the sentences speak of, in microseconds, medians of one unit.
 struct Figures {
-  double step, host, device, op_host, half_bytes, launches, events, observer;
+  double step, host, device, op_host, half_bytes, launches, events, observer, host_work;
+  bool gpu;
+  double busy() const { return step > 0 ? 100 * std::min(device / step, 1.0) : 0; }
 };
 
 Figures figures(const std::vector<Unit>& units) {
@@ -77,18 +86,24 @@ Figures figures(const std::vector<Unit>& units) {
           mid([](const Unit& u) { return u.half_bytes / 1e3; }),
           mid([](const Unit& u) { return static_cast<double>(u.launches); }),
           mid([](const Unit& u) { return static_cast<double>(u.events); }),
-          mid([](const Unit& u) { return u.observer / 1e3; })};
+          mid([](const Unit& u) { return u.observer / 1e3; }),
+          mid([](const Unit& u) { return u.host_work / 1e3; }),
+          units.front().gpu};
 }
 
 std::vector<WhatIf> what_ifs(const Figures& f) {
   std::vector<WhatIf> list;
-  auto add = [&](const char* what, double saved) {
-    double step = std::max(f.step - saved, f.step / 1e3);
+  // Beside a GPU host and device work at the same time: neither makes a step shorter than the
+  // other.
+  const double of_host = f.gpu ? std::min(f.host_work, f.step) : 0;
+  const double of_device = f.gpu ? std::min(f.device, f.step) : 0;
+  auto add = [&](const char* what, double saved, double least) {
+    double step = std::max({f.step - saved, f.step / 1e3, least});
     if (f.step > 0) list.push_back({what, step, f.step / step});
   };
-  add("the kernels twice as fast", f.device / 2);
-  add("half the launches", f.op_host / 2);
-  add("half the bytes", f.half_bytes);
+  add(f.gpu ? "the GPU twice as fast" : "the kernels twice as fast", f.device / 2, of_host);
+  add("half the launches", f.op_host / 2, of_device);
+  add("half the bytes", f.half_bytes, of_host);
   std::stable_sort(list.begin(), list.end(),
                    [](const WhatIf& a, const WhatIf& b) { return a.speedup > b.speedup; });
   return list;
@@ -106,15 +121,26 @@ void explain(const std::vector<Unit>& units, const Figures& f, std::string_view 
   auto say = [&]<class... A>(fmt::format_string<A...> text, A&&... a) {
     v.evidence.push_back(fmt::format(text, std::forward<A>(a)...));
   };
-  say("Median {} {:.3f} us (n = {}, least {:.3f}, p95 {:.3f}): host {:.3f} us, kernel bodies "
-      "{:.3f} us.",
-      unit, v.step_us.median, v.step_us.n, v.step_us.least, v.step_us.p95, f.host, f.device);
-  if (f.launches > 0) {
+  if (f.gpu) {
+    say("Median {} {:.3f} us (n = {}, least {:.3f}, p95 {:.3f}): the GPU works {:.3f} us of it "
+        "({:.0f} %), the host {:.3f} us.",
+        unit, v.step_us.median, v.step_us.n, v.step_us.least, v.step_us.p95, f.device, f.busy(),
+        f.host_work);
+  } else {
+    say("Median {} {:.3f} us (n = {}, least {:.3f}, p95 {:.3f}): host {:.3f} us, kernel bodies "
+        "{:.3f} us.",
+        unit, v.step_us.median, v.step_us.n, v.step_us.least, v.step_us.p95, f.host, f.device);
+  }
+  if (f.launches > 0 && f.gpu) {
+    say("Host: {:.3f} us in {:.0f} launches ({:.3f} us each), {:.3f} us between them.", f.op_host,
+        f.launches, f.op_host / f.launches, std::max(0.0, f.host_work - f.op_host));
+  } else if (f.launches > 0) {
     say("Host: {:.3f} us in {:.0f} launches ({:.3f} us each), {:.3f} us between them.", f.op_host,
         f.launches, f.op_host / f.launches, std::max(0.0, f.host - f.op_host));
   } else {
     say("No kernel body ran.");
   }
+  if (f.gpu && roofline.bytes_per_s <= 0) return;
   double device = sum(units, [](const Unit& u) { return u.self_device; });
   double known = sum(units, [](const Unit& u) { return u.known; });
   if (device > 0 && known > 0) {
@@ -140,26 +166,32 @@ void explain(const std::vector<Unit>& units, const Figures& f, std::string_view 
 void advise(const Figures& f, Verdict& v) {
   switch (v.kind) {
     case Verdict::overhead_bound:
-      v.why =
-          fmt::format("the host works {:.3f} us for {:.3f} us of kernel bodies", f.host, f.device);
+      v.why = f.gpu ? fmt::format(
+                          "the GPU waits for the host: it works {:.0f} % of the time, "
+                          "{:.3f} us of {:.3f} us",
+                          f.busy(), f.device, f.step)
+                    : fmt::format("the host works {:.3f} us for {:.3f} us of kernel bodies", f.host,
+                                  f.device);
       v.next = fmt::format(
           "Fewer launches (compile() the step; {}), or more work in each: a larger "
           "batch.",
           gain_of(v, "half the launches"));
       break;
     case Verdict::memory_bound:
-      v.why = "kernel bodies take most of the time, and moving bytes takes most of theirs";
+      v.why = f.gpu ? "the GPU works most of the time, and moving bytes takes most of that"
+                    : "kernel bodies take most of the time, and moving bytes takes most of theirs";
       v.next = fmt::format(
           "Move fewer bytes: compile() fuses chains of ops ({}); a smaller dtype; "
           "no copies.",
           gain_of(v, "half the bytes"));
       break;
     case Verdict::compute_bound:
-      v.why = "kernel bodies take most of the time, and arithmetic takes most of theirs";
+      v.why = f.gpu ? "the GPU works most of the time, and arithmetic takes most of that"
+                    : "kernel bodies take most of the time, and arithmetic takes most of theirs";
       v.next = fmt::format(
-          "Fewer or cheaper operations: another algorithm, a smaller dtype, more "
-          "threads ({}).",
-          gain_of(v, "the kernels twice as fast"));
+          "Fewer or cheaper operations: another algorithm, {} ({}).",
+          f.gpu ? "TF32 or a 16-bit dtype for products" : "a smaller dtype, more threads",
+          gain_of(v, f.gpu ? "the GPU twice as fast" : "the kernels twice as fast"));
       break;
     case Verdict::mixed:
       if (!v.what_ifs.empty()) {
@@ -187,6 +219,18 @@ Verdict::Kind vote(const std::vector<Unit>& units, bool* clear, std::string* vot
 }
 
 std::string mixed_reason(const std::vector<Unit>& units, const Figures& f) {
+  if (f.gpu) {
+    if (f.device < kBusyGpu * f.step) {
+      return fmt::format("the GPU works {:.0f} % of the time and waits for the host in the rest",
+                         f.busy());
+    }
+    const double all = sum(units, [](const Unit& u) { return u.self_device; });
+    if (sum(units, [](const Unit& u) { return u.far; }) >= all / 2) {
+      return "the GPU works most of the time, but reaches little of what it can: the kernels are "
+             "small, or slow";
+    }
+    return "the GPU works most of the time, but neither memory nor arithmetic takes most of that";
+  }
   if (f.device < kClear * f.host) return "host and kernel bodies take about the same time";
   double device = sum(units, [](const Unit& u) { return u.self_device; });
   double far = sum(units, [](const Unit& u) { return u.far; });
@@ -230,7 +274,7 @@ Verdict judge(const std::vector<Unit>& all, std::string_view range, const Roofli
     ++n_cold;
     if (n_cold <= 3) {
       cold += fmt::format("{}{} ({:.3f} us{})", cold.empty() ? "" : ", ", all[i].name,
-                          all[i].wall / 1e3, all[i].compiles ? ", compile phases" : "");
+                          all[i].wall / 1e3, all[i].compiles ? ", phases of a first call" : "");
     }
   }
   bool left_out = warm.size() >= kLeastUnits;

@@ -35,6 +35,11 @@ struct WhatIf {
 //     roofline, which then is not what limits them, and kernels of unknown cost count for no side.
 //  4. Any other unit is mixed.
 //  5. The verdict is what two thirds of the units are; mixed when there is no such majority.
+// Where a GPU was recorded it works beside the host, which may be steps ahead of it. Then a unit's
+// wall time is what it added to the time until all work so far was done, and its device time that
+// in which work ran that it launched, whenever that was. Rules 2 and 3 become: a GPU that works
+// less than 75 % of the wall time waits for the host, overhead_bound; one that works 85 % or more
+// is judged by the roofline, products by the peak of the units for their dtype.
 struct Verdict {
   enum Kind { overhead_bound, memory_bound, compute_bound, mixed, not_enough_data };
   Kind kind = not_enough_data;

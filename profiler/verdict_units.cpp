@@ -4,6 +4,8 @@
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/profiler/aggregate.h>
+#include <ingot/profiler/attach_gpu.h>
+#include <ingot/profiler/executions.h>
 #include <ingot/profiler/judge.h>
 
 namespace ingot::profiler {
@@ -11,14 +13,16 @@ namespace {
 
 constexpr double kNear = 0.05;  // of the roofline: below, something else is the limit
 
-bool is_host_work(SliceKind kind) { return kind == SliceKind::op || kind == SliceKind::replay; }
+bool is_host_work(SliceKind kind) {
+  return kind == SliceKind::op || kind == SliceKind::replay || kind == SliceKind::launch ||
+         kind == SliceKind::api;
+}
 
-void add_kernel(const Slice& s, const Roofline& roofline, Unit& unit) {
-  auto self = static_cast<double>(s.self);
-  ++unit.launches;
+// A kernel's body, or all that an op gave a GPU.
+void add_body(double self, const Cost* cost, Peak peak, const Roofline& roofline, Unit& unit) {
   unit.self_device += self;
-  if (!s.has_cost) return;
-  LeastTime least = least_time(s.cost, roofline);
+  if (cost == nullptr) return;
+  LeastTime least = least_time(*cost, roofline, peak);
   if (least.ns() <= 0) return;
   unit.known += self;
   unit.roofline += least.ns();
@@ -34,27 +38,87 @@ void add_kernel(const Slice& s, const Roofline& roofline, Unit& unit) {
 }
 
 void add(const Slice& s, const Roofline& roofline, Unit& unit) {
-  if (s.kind != SliceKind::step && s.kind != SliceKind::overhead) ++unit.events;
-  unit.compiles |= s.kind == SliceKind::compile;
+  const bool recorded =
+      s.kind != SliceKind::step && s.kind != SliceKind::overhead && s.kind != SliceKind::api;
+  if (recorded) ++unit.events;
+  unit.compiles |= s.kind == SliceKind::compile || s.kind == SliceKind::setup;
   if (s.is_kernel()) {
-    add_kernel(s, roofline, unit);
+    ++unit.launches;
+    add_body(static_cast<double>(s.self), s.has_cost ? &s.cost : nullptr, Peak::f32, roofline,
+             unit);
   } else {
+    const auto wait = static_cast<double>(waiting_ns(s));
     unit.self_host += static_cast<double>(s.self);
-    if (is_host_work(s.kind)) unit.op_host += static_cast<double>(s.self);
+    unit.host_work -= wait;
+    if (is_host_work(s.kind)) unit.op_host += static_cast<double>(s.self) - wait;
     if (s.kind == SliceKind::overhead) unit.observer += static_cast<double>(s.self);
+  }
+}
+
+// For each slice of each lane the unit that it belongs to, or -1.
+using Owners = std::vector<std::vector<int>>;
+
+Owners no_owners(const Timeline& timeline) {
+  Owners owners;
+  for (const Lane& lane : timeline.lanes) owners.emplace_back(lane.slices.size(), -1);
+  return owners;
+}
+
+// What each unit gave the GPU, and what it added to the time until all of that was done: the host
+// may be steps ahead of the GPU, so a step's own begin and end do not tell.
+void add_gpu_work(const Timeline& t, const Owners& owners, const Roofline& roofline,
+                  std::vector<Unit>& units) {
+  const auto owner = [&](int lane, int slice) {
+    return slice < 0 ? -1 : owners[static_cast<std::size_t>(lane)][static_cast<std::size_t>(slice)];
+  };
+  std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> spans(units.size());
+  for (const GpuWork& w : t.gpu.work) {
+    const int index = owner(w.slice < 0 ? w.call_lane : w.lane, w.slice < 0 ? w.call : w.slice);
+    if (index < 0) continue;
+    Unit& unit = units[static_cast<std::size_t>(index)];
+    unit.last_work = std::max(unit.last_work, w.end);
+    unit.launches += w.first ? 1 : 0;
+    spans[static_cast<std::size_t>(index)].emplace_back(w.begin, w.end);
+  }
+  for (const Execution& e : executions(t)) {
+    const int index = owner(e.slice < 0 ? e.call_lane : e.lane, e.slice < 0 ? e.call : e.slice);
+    if (index < 0) continue;
+    add_body(static_cast<double>(e.device), e.cost, e.peak, roofline,
+             units[static_cast<std::size_t>(index)]);
+  }
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    units[i].gpu = true;
+    units[i].device = static_cast<double>(BusyTime(std::move(spans[i])).all());
+    units[i].host_work += static_cast<double>(units[i].end - units[i].begin);
+    order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return units[a].begin < units[b].begin; });
+  std::int64_t done = 0;
+  for (std::size_t i : order) {
+    const std::int64_t begin = std::max(units[i].begin, done);
+    done = std::max({done, units[i].end, units[i].last_work});
+    units[i].wall = std::max(static_cast<double>(done - begin), units[i].device);
   }
 }
 
 void take_off_observer(const Timeline& timeline, Unit& unit) {
   unit.observer += timeline.event_cost_ns * static_cast<double>(unit.events);
+  if (unit.gpu) unit.observer += timeline.gpu.launch_cost_ns * static_cast<double>(unit.launches);
   unit.observer = std::min(unit.observer, std::max(0.0, unit.wall - unit.device));
   unit.wall -= unit.observer;
+  if (unit.gpu) {
+    unit.host_work = std::max(unit.host_work - unit.observer, 0.0);
+    unit.op_host = std::clamp(unit.op_host - unit.observer, 0.0, unit.host_work);
+    return;
+  }
   // A kernel's event lies inside its op.
   unit.op_host -= timeline.event_cost_ns * static_cast<double>(unit.launches);
   unit.op_host = std::clamp(unit.op_host, 0.0, unit.host());
 }
 
-std::vector<Unit> step_units(const Timeline& timeline, const Roofline& roofline) {
+std::vector<Unit> step_units(const Timeline& timeline, const Roofline& roofline, Owners& owners) {
   const BusyTime device(timeline);
   std::vector<Unit> units;
   for (const StepTime& step : timeline.steps) {
@@ -62,25 +126,32 @@ std::vector<Unit> step_units(const Timeline& timeline, const Roofline& roofline)
     unit.name = "ProfilerStep#" + std::to_string(step.number);
     unit.wall = static_cast<double>(step.end - step.begin);
     unit.device = static_cast<double>(device.in(step.begin, step.end));
+    unit.begin = step.begin;
+    unit.end = step.end;
   }
-  for (const Lane& lane : timeline.lanes) {
-    for (const Slice& s : lane.slices) {
+  for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+    const Lane& lane = timeline.lanes[l];
+    for (std::size_t i = 0; i < lane.slices.size(); ++i) {
+      const Slice& s = lane.slices[i];
       auto after =
           std::upper_bound(timeline.steps.begin(), timeline.steps.end(), s.begin,
                            [](std::int64_t t, const StepTime& step) { return t < step.begin; });
       if (after == timeline.steps.begin()) continue;
       auto index = static_cast<std::size_t>(after - timeline.steps.begin() - 1);
-      if (s.begin < timeline.steps[index].end) add(s, roofline, units[index]);
+      if (s.begin >= timeline.steps[index].end) continue;
+      add(s, roofline, units[index]);
+      owners[l][i] = static_cast<int>(index);
     }
   }
   return units;
 }
 
 std::vector<Unit> range_units(const Timeline& timeline, std::string_view range,
-                              const Roofline& roofline) {
+                              const Roofline& roofline, Owners& owners) {
   std::vector<Unit> units;
   std::set<std::string_view> known;
-  for (const Lane& lane : timeline.lanes) {
+  for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
+    const Lane& lane = timeline.lanes[l];
     for (std::size_t i = 0; i < lane.slices.size(); ++i) {
       const Slice& s = lane.slices[i];
       if (s.kind != SliceKind::range && s.kind != SliceKind::module && s.kind != SliceKind::step) {
@@ -92,10 +163,13 @@ std::vector<Unit> range_units(const Timeline& timeline, std::string_view range,
       unit.name = range;
       unit.wall = static_cast<double>(s.duration());
       unit.device = static_cast<double>(s.device);
+      unit.begin = s.begin;
+      unit.end = s.end;
       add(s, roofline, unit);
       // What it holds follows it; a pass inside a pass is part of the outer one.
       while (i + 1 < lane.slices.size() && lane.slices[i + 1].depth > s.depth) {
         add(lane.slices[++i], roofline, unit);
+        owners[l][i] = static_cast<int>(units.size()) - 1;
         known.insert(lane.slices[i].name);
       }
     }
@@ -119,8 +193,10 @@ std::vector<Unit> range_units(const Timeline& timeline, std::string_view range,
 
 std::vector<Unit> units_of(const Timeline& timeline, std::string_view range,
                            const Roofline& roofline) {
-  std::vector<Unit> units =
-      range.empty() ? step_units(timeline, roofline) : range_units(timeline, range, roofline);
+  Owners owners = no_owners(timeline);
+  std::vector<Unit> units = range.empty() ? step_units(timeline, roofline, owners)
+                                          : range_units(timeline, range, roofline, owners);
+  if (timeline.on_gpu()) add_gpu_work(timeline, owners, roofline, units);
   for (Unit& unit : units) take_off_observer(timeline, unit);
   return units;
 }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include <ingot/profiler/gpu_records.h>
 #include <ingot/profiler/profiler.h>
 #include <ingot/profiler/recorder.h>
 #include <ingot/profiler/timeline.h>
@@ -19,17 +20,18 @@ struct StepMark {
 
 class Window {
  public:
-  Window(RawWindow raw, std::vector<StepMark> steps, int step_tid, const ObserverCost& cost,
-         bool with_modules);
+  Window(RawWindow raw, GpuRecords gpu, std::vector<StepMark> steps, int step_tid,
+         const ObserverCost& cost, bool with_modules);
 
   const Timeline& timeline() const;
-  // The given one, or the machine's; measured only when the cost of some kernel is known.
+  // The given one, or that of the CPU or GPU; found only when the cost of some kernel is known.
   Roofline roofline(const Options& options) const;
 
  private:
   void build() const;
 
   mutable RawWindow raw_;
+  mutable GpuRecords gpu_;
   std::vector<StepMark> steps_;
   int step_tid_;
   ObserverCost cost_;

@@ -9,6 +9,7 @@
 #include <ingot/runtime/apply_env.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/observer.h>
+#include <ingot/runtime/small_array.h>
 #include <ingot/runtime/transfer.h>
 
 namespace ingot {
@@ -82,9 +83,14 @@ void run_on_device(const KernelArgs& args, Loc loc) {
   kernel_for(args.op, device.type())(args);
 }
 
+// Where the kernel's work is done: a copy from a GPU to the host is that GPU's.
+Device kernel_device(const KernelArgs& args) {
+  const Device to = args.out[0].meta->device;
+  return to.is_cpu() ? source_device(args) : to;
+}
+
 void run_body(const KernelArgs& args, Loc loc) {
-  const bool on_host = args.out[0].meta->device.is_cpu() && source_device(args).is_cpu();
-  if (on_host) [[likely]] {
+  if (kernel_device(args).is_cpu()) [[likely]] {
     kernel_for(args.op, DeviceType::cpu)(args);
   } else {
     run_on_device(args, loc);
@@ -98,18 +104,20 @@ void launch(const KernelArgs& args, Loc loc) {
     run_body(args, loc);
     return;
   }
-  std::vector<const Meta*> in;
-  for (int i = 0; i < args.n_in; ++i) in.push_back(args.in[i].meta);
-  std::vector<Meta> out;
-  for (int i = 0; i < args.n_out; ++i) out.push_back(*args.out[i].meta);
+  SmallArray<const Meta*, 8> in(args.n_in);
+  for (int i = 0; i < args.n_in; ++i) in[i] = args.in[i].meta;
+  SmallArray<Meta, kMaxOutputs> several(args.n_out > 1 ? args.n_out : 0);
+  for (int i = 0; i < several.size(); ++i) several[i] = *args.out[i].meta;
+  const Meta* out = several.size() > 0 ? several.data() : args.out[0].meta;
   OpArgs operands{in.data(), args.n_in, args.attrs, args.out[0].meta->device};
   ScopedEvent event({.kind = EventKind::kernel,
                      .name = args.op.name,
                      .loc = loc,
                      .op = &args.op,
                      .args = &operands,
-                     .out = out.data(),
-                     .n_out = args.n_out});
+                     .out = out,
+                     .n_out = args.n_out,
+                     .device = kernel_device(args)});
   run_body(args, loc);
 }
 

@@ -16,6 +16,7 @@ enum class EventKind : std::uint8_t {
   kernel,   // a kernel body, inside an op or a plan
   range,    // record_function, a module's forward
   compile,  // "record": a call that records; inside it "passes", "codegen", "load", "compile"
+  setup,    // what only a first call pays, by name: see kernels/core/setup_phase.h
   replay,   // "guard": any other compiled call, its self time the matching; inside it "plan"
 };
 
@@ -45,6 +46,7 @@ struct Event {
   const OpArgs* args = nullptr;  // operands of an op or kernel, where known
   const Meta* out = nullptr;     // results of a kernel, where known
   int n_out = 0;
+  Device device = kCPU;                // where a kernel runs; on a GPU the event is its launch
   const Cost* cost = nullptr;          // a fused kernel's cost; of single ops it follows from op
   const char* fused_from = nullptr;    // a fused kernel's ops, "mul add tanh"
   const GraphLaunch* graph = nullptr;  // a kernel that is a whole graph: what it launches

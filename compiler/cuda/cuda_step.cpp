@@ -102,6 +102,7 @@ void CudaStep::run(const Segment& segment, const Binding& binding) const {
   ScopedEvent event({.kind = EventKind::kernel,
                      .name = "fused",
                      .loc = first.loc,
+                     .device = device_,
                      .cost = &cost_,
                      .fused_from = names_.c_str()});
   const i64 threads = (nest_.numel() + width - 1) / width;

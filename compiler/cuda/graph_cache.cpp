@@ -93,8 +93,11 @@ void GraphCache::launch(Instance& instance) {
   instance.used = uses_;
   const GraphLaunch launched{instance.id, instance.parts.data(),
                              static_cast<int>(instance.parts.size())};
-  const ScopedEvent event(
-      {.kind = EventKind::kernel, .name = "cuda_graph", .loc = notes_[0].loc, .graph = &launched});
+  const ScopedEvent event({.kind = EventKind::kernel,
+                           .name = "cuda_graph",
+                           .loc = notes_[0].loc,
+                           .device = {kCUDA, cuda::current_device()},
+                           .graph = &launched});
   instance.graph->launch();
   ++use_.launches;
 }

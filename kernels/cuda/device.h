@@ -27,11 +27,11 @@ struct DeviceProperties {
   std::string name;  // "NVIDIA H200"
   int major = 0, minor = 0;
   int multiprocessors = 0;
-  i64 memory = 0, l2 = 0;       // bytes
-  int clock_khz = 0;            // the highest of its multiprocessors
+  i64 memory = 0, l2 = 0;  // bytes
+  int clock_khz = 0;       // the highest of its multiprocessors
   int threads_per_multiprocessor = 0, registers_per_multiprocessor = 0;
   i64 shared_per_multiprocessor = 0;  // bytes
-  int driver = 0, runtime = 0;  // 13000 is 13.0
+  int driver = 0, runtime = 0;        // 13000 is 13.0
 };
 const DeviceProperties& properties(int device = 0);
 

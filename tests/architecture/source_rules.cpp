@@ -35,7 +35,9 @@ const std::map<std::string, std::vector<std::string>>& allowed_prefixes() {
       {"kernels", {"kernels/"}},
       {"runtime", {"kernels/", "runtime/"}},
       {"compiler", {"kernels/", "runtime/", "compiler/"}},
-      {"profiler", {"kernels/core/", "kernels/ops/", "runtime/observer.h", "profiler/"}},
+      {"profiler",
+       {"kernels/core/", "kernels/ops/", "kernels/cuda/device.h", "kernels/cuda/library.h",
+        "kernels/cuda/timing.h", "runtime/observer.h", "profiler/"}},
   };
   return allowed;
 }

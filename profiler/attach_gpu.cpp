@@ -1,0 +1,335 @@
+#include <algorithm>
+
+#include <ingot/profiler/attach_gpu.h>
+
+namespace ingot::profiler {
+namespace {
+
+constexpr std::int64_t kLongestLaunch = 20'000;  // ns
+
+// The observer's clock to ns since the window opened: a line through the two pairs.
+class ClockLine {
+ public:
+  ClockLine(const ClockPair& first, const ClockPair& last, const TickMap& clock)
+      : device_(first.observer_ns), host_(clock.ns(first.ticks)) {
+    const auto device = static_cast<double>(last.observer_ns - first.observer_ns);
+    const auto host = static_cast<double>(clock.ns(last.ticks) - host_);
+    drift_ = static_cast<std::int64_t>(device - host);
+    // Pairs that are one instant say nothing of the rates.
+    if (device > 0 && host > 0) slope_ = host / device;
+  }
+  std::int64_t ns(std::int64_t observer) const {
+    return host_ + static_cast<std::int64_t>(static_cast<double>(observer - device_) * slope_);
+  }
+  std::int64_t drift() const { return drift_; }
+
+ private:
+  std::int64_t device_, host_, drift_ = 0;
+  double slope_ = 1;
+};
+
+// Puts calls among the slices of their thread. Each lies in the innermost slice that is open when
+// it begins; what sticks out of that, a matter of the clocks, is cut. Calls that the runtime makes
+// of the driver are part of the runtime's call.
+class CallMerger {
+ public:
+  explicit CallMerger(Lane& lane) : lane_(lane) { merged_.reserve(lane.slices.size()); }
+
+  void add(const ApiCall& call, std::int64_t begin, std::int64_t end) {
+    while (next_ < lane_.slices.size() && lane_.slices[next_].begin <= begin) take_next();
+    begin = std::max(begin, last_end_);
+    if (call.driver && begin < call_end_) {
+      lane_.inner_calls.push_back({call.correlation, merged_[call_].correlation});
+      return;
+    }
+    begin = std::max(begin, call_end_);
+    while (!open_.empty() && merged_[open_.back()].end <= begin) open_.pop_back();
+    if (!open_.empty()) end = std::min(end, merged_[open_.back()].end);
+    if (next_ < lane_.slices.size()) end = std::min(end, lane_.slices[next_].begin);
+    Slice s;
+    s.kind = SliceKind::api;
+    s.name = call.name;
+    s.correlation = call.correlation;
+    s.begin = begin;
+    s.end = std::max(begin, end);
+    s.depth = static_cast<int>(open_.size());
+    call_ = merged_.size();
+    call_end_ = s.end;
+    merged_.push_back(s);
+  }
+
+  void finish() {
+    while (next_ < lane_.slices.size()) take_next();
+    lane_.slices = std::move(merged_);
+  }
+
+ private:
+  void take_next() {
+    const Slice& s = lane_.slices[next_++];
+    open_.resize(std::min(open_.size(), static_cast<std::size_t>(s.depth)));
+    open_.push_back(merged_.size());
+    merged_.push_back(s);
+    last_end_ = std::max(last_end_, s.begin);
+  }
+
+  Lane& lane_;
+  std::vector<Slice> merged_;
+  std::vector<std::size_t> open_;  // of the lane's own slices, by depth
+  std::size_t next_ = 0, call_ = 0;
+  std::int64_t last_end_ = 0, call_end_ = 0;
+};
+
+void add_calls(Timeline& timeline, std::vector<ApiCall>& calls, const ClockLine& line) {
+  std::stable_sort(calls.begin(), calls.end(), [](const ApiCall& a, const ApiCall& b) {
+    if (a.tid != b.tid) return a.tid < b.tid;
+    if (a.begin != b.begin) return a.begin < b.begin;
+    return a.driver < b.driver;
+  });
+  for (auto call = calls.begin(); call != calls.end();) {
+    const int tid = call->tid;
+    auto lane = std::find_if(timeline.lanes.begin(), timeline.lanes.end(),
+                             [&](const Lane& l) { return l.tid == tid; });
+    if (lane == timeline.lanes.end()) {
+      Lane own;
+      own.tid = tid;
+      lane = timeline.lanes.insert(lane, std::move(own));
+    }
+    CallMerger merger(*lane);
+    for (; call != calls.end() && call->tid == tid; ++call) {
+      const std::int64_t begin = std::max<std::int64_t>(line.ns(call->begin), 0);
+      const std::int64_t end = std::max(line.ns(call->end), begin);
+      merger.add(*call, begin, end);
+      timeline.end = std::max(timeline.end, begin);
+    }
+    merger.finish();
+    for (const Slice& s : lane->slices) timeline.end = std::max(timeline.end, s.end);
+  }
+}
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) {
+  return std::any_of(starts.begin(), starts.end(),
+                     [&](std::string_view start) { return text.starts_with(start); });
+}
+
+struct Place {
+  int lane = -1, slice = -1;
+};
+
+// Where events and API calls are among the slices.
+class Places {
+ public:
+  explicit Places(const Timeline& t) : window_(t.gpu.window & 0xFFF) {
+    for (std::size_t l = 0; l < t.lanes.size(); ++l) {
+      const Lane& lane = t.lanes[l];
+      std::vector<int>& events = events_[lane.number & 0xFFFFF];
+      for (std::size_t i = 0; i < lane.slices.size(); ++i) {
+        const Slice& s = lane.slices[i];
+        const Place place{static_cast<int>(l), static_cast<int>(i)};
+        if (s.kind == SliceKind::api) {
+          calls_[s.correlation] = place;
+        } else if (s.kind == SliceKind::launch) {
+          if (events.size() <= s.event) events.resize(s.event + 1, -1);
+          events[s.event] = place.slice;
+          lanes_[lane.number & 0xFFFFF] = place.lane;
+        }
+      }
+      for (auto [inner, outer] : lane.inner_calls) {
+        if (auto found = calls_.find(outer); found != calls_.end()) calls_[inner] = found->second;
+      }
+    }
+  }
+
+  Place event(std::uint64_t id) const {
+    if (id == 0 || id >> 52 != window_) return {};
+    const int thread = static_cast<int>(id >> 32 & 0xFFFFF);
+    const auto index = static_cast<std::uint32_t>(id);
+    const auto events = events_.find(thread);
+    const auto lane = lanes_.find(thread);
+    if (events == events_.end() || lane == lanes_.end() || index >= events->second.size()) {
+      return {};
+    }
+    const int slice = events->second[index];
+    return slice < 0 ? Place{} : Place{lane->second, slice};
+  }
+  Place call(std::uint32_t correlation) const {
+    const auto found = calls_.find(correlation);
+    return found == calls_.end() ? Place{} : found->second;
+  }
+
+ private:
+  std::uint64_t window_;
+  std::unordered_map<int, std::vector<int>> events_;  // by thread number
+  std::unordered_map<int, int> lanes_;
+  std::unordered_map<std::uint32_t, Place> calls_;  // by correlation
+};
+
+Slice& slice_at(Timeline& t, int lane, int slice) {
+  return t.lanes[static_cast<std::size_t>(lane)].slices[static_cast<std::size_t>(slice)];
+}
+
+void find_owner(Timeline& t, const Places& places, GpuWork& w) {
+  const Place call = places.call(w.correlation);
+  w.call_lane = call.lane;
+  w.call = call.slice;
+  Place owner = places.event(w.link);
+  if (owner.slice < 0 && call.slice >= 0) {
+    // The call was made within that event, on its thread.
+    int parent = slice_at(t, call.lane, call.slice).parent;
+    while (parent >= 0 && slice_at(t, call.lane, parent).kind == SliceKind::setup) {
+      parent = slice_at(t, call.lane, parent).parent;
+    }
+    if (parent >= 0 && slice_at(t, call.lane, parent).kind == SliceKind::launch) {
+      owner = {call.lane, parent};
+    }
+  }
+  w.lane = owner.lane;
+  w.slice = owner.slice;
+}
+
+// The nodes of one graph launch, first to last as the graph was made.
+void name_nodes(Timeline& t, std::vector<GpuWork*>& nodes) {
+  ++t.gpu.count.graphs;
+  std::stable_sort(nodes.begin(), nodes.end(), [](const GpuWork* a, const GpuWork* b) {
+    return a->graph_node < b->graph_node;
+  });
+  const GpuWork& any = *nodes.front();
+  const auto found =
+      any.slice < 0 ? t.graphs.end() : t.graphs.find(slice_at(t, any.lane, any.slice).graph);
+  std::size_t expected = 0;
+  if (found != t.graphs.end()) {
+    for (const GraphOp& op : found->second) expected += static_cast<std::size_t>(op.nodes);
+  }
+  if (expected != nodes.size()) {
+    // Without their number nothing says which node is which.
+    ++t.gpu.count.misfits;
+    t.gpu.count.launched += expected == 0 ? nodes.size() : expected;
+    return;
+  }
+  t.gpu.count.launched += expected;
+  std::size_t node = 0;
+  for (std::size_t op = 0; op < found->second.size(); ++op) {
+    for (int i = 0; i < found->second[op].nodes; ++i) {
+      nodes[node++]->graph_op = static_cast<int>(op);
+    }
+  }
+}
+
+void link_launches(Timeline& t) {
+  std::unordered_map<std::uint32_t, std::vector<GpuWork*>> by_call;
+  for (GpuWork& w : t.gpu.work) {
+    w.first = w.correlation == 0;  // of an observer that knows no calls: a launch each
+    if (!w.first) by_call[w.correlation].push_back(&w);
+  }
+  for (auto& [correlation, work] : by_call) {
+    GpuWork& first =
+        **std::min_element(work.begin(), work.end(),
+                           [](const GpuWork* a, const GpuWork* b) { return a->begin < b->begin; });
+    first.first = true;
+    if (first.call >= 0) {
+      const std::int64_t delay = first.begin - slice_at(t, first.call_lane, first.call).begin;
+      if (delay < 0) ++t.gpu.count.too_early;
+      first.delay = std::max<std::int64_t>(delay, 0);
+    }
+    if (first.graph_node != 0) name_nodes(t, work);
+  }
+}
+
+// Launches while a graph is recorded give nothing to the GPU.
+void count_launches(Timeline& t) {
+  for (const Lane& lane : t.lanes) {
+    bool capturing = false;
+    for (const Slice& s : lane.slices) {
+      if (s.kind != SliceKind::api) continue;
+      if (starts_with_any(s.name, {"cudaStreamBeginCapture", "cuStreamBeginCapture"})) {
+        capturing = true;
+      } else if (starts_with_any(s.name, {"cudaStreamEndCapture", "cuStreamEndCapture"})) {
+        capturing = false;
+      } else if (!capturing && launches_kernel(s.name)) {
+        ++t.gpu.count.launched;
+      }
+    }
+  }
+  for (const GpuWork& w : t.gpu.work) {
+    const bool counted = w.graph_node != 0 || w.kind == WorkKind::kernel;
+    t.gpu.count.recorded += counted ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+bool launches_kernel(std::string_view name) {
+  return starts_with_any(name, {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cuLaunchKernel",
+                                "cuLaunchCooperativeKernel"});
+}
+
+bool launches_graph(std::string_view name) {
+  return starts_with_any(name, {"cudaGraphLaunch", "cuGraphLaunch"});
+}
+
+std::int64_t waiting_ns(const Slice& s) {
+  if (s.kind != SliceKind::api) return 0;
+  if (s.name.find("Synchronize") != std::string_view::npos) return s.duration();
+  const bool may_queue =
+      launches_kernel(s.name) || launches_graph(s.name) ||
+      starts_with_any(s.name, {"cudaMemcpy", "cudaMemset", "cuMemcpy", "cuMemset"});
+  return may_queue ? std::max<std::int64_t>(s.duration() - kLongestLaunch, 0) : 0;
+}
+
+void attach_gpu(Timeline& t, GpuRecords records, const TickMap& clock, std::uint64_t window) {
+  const ClockLine line(records.first, records.last, clock);
+  GpuTimeline& gpu = t.gpu;
+  gpu.source = std::move(records.source);
+  gpu.reason = std::move(records.reason);
+  gpu.window = window;
+  gpu.drift = line.drift();
+  gpu.pair_width = std::max(records.first.width, records.last.width);
+  gpu.launch_cost_ns = records.launch_cost_ns;
+  gpu.devices = std::move(records.devices);
+  gpu.texts = std::move(records.texts);
+  gpu.dropped_other = records.dropped_other;
+  gpu.count.dropped = records.dropped_work;
+  gpu.work = std::move(records.work);
+  gpu.waits = std::move(records.waits);
+  gpu.overheads = std::move(records.overheads);
+
+  std::unordered_map<std::uint32_t, std::uint64_t> links;
+  for (const LaunchLink& link : records.links) links[link.correlation] = link.id;
+  const auto map = [&](auto& spans) {
+    for (auto& s : spans) {
+      s.begin = std::max<std::int64_t>(line.ns(s.begin), 0);
+      s.end = std::max(line.ns(s.end), s.begin);
+      t.end = std::max(t.end, s.end);
+    }
+  };
+  map(gpu.work);
+  map(gpu.waits);
+  map(gpu.overheads);
+  for (GpuWork& w : gpu.work) {
+    if (auto link = links.find(w.correlation); w.link == 0 && link != links.end()) {
+      w.link = link->second;
+    }
+  }
+  std::stable_sort(gpu.work.begin(), gpu.work.end(),
+                   [](const GpuWork& a, const GpuWork& b) { return a.begin < b.begin; });
+  add_calls(t, records.calls, line);
+}
+
+void link_gpu(Timeline& t) {
+  const Places places(t);
+  for (GpuWork& w : t.gpu.work) {
+    find_owner(t, places, w);
+    const std::int64_t duration = w.end - w.begin;
+    t.self_device += duration;
+    if (w.slice < 0) ++t.gpu.count.unlinked;
+    if (w.slice >= 0) slice_at(t, w.lane, w.slice).self_work += duration;
+    // All that holds the launch holds the work.
+    const int lane = w.slice >= 0 ? w.lane : w.call_lane;
+    for (int i = w.slice >= 0 ? w.slice : w.call; i >= 0; i = slice_at(t, lane, i).parent) {
+      slice_at(t, lane, i).device += duration;
+    }
+  }
+  count_launches(t);
+  link_launches(t);
+}
+
+}  // namespace ingot::profiler

@@ -1,0 +1,22 @@
+// The profiler of a build without CUDA.
+#include <ingot/kernels/core/check.h>
+#include <ingot/profiler/gpu_observer.h>
+
+namespace ingot::profiler {
+
+std::string GpuObserver::unavailable() { return "this build of Ingot has no CUDA support"; }
+
+bool GpuObserver::in_use() { return false; }
+
+GpuRecords GpuObserver::finish() { return collect(); }
+
+std::unique_ptr<GpuObserver> GpuObserver::start(std::size_t) {
+  detail::fail<DeviceError>("profiler: {}", unavailable());
+}
+
+const Roofline& gpu_roofline() {
+  static const Roofline none;
+  return none;
+}
+
+}  // namespace ingot::profiler

@@ -1,0 +1,228 @@
+// GpuObserver by CUPTI's activity records.
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cuda/device.h>
+#include <ingot/profiler/clock.h>
+#include <ingot/profiler/cuda/make_observer.h>
+#include <ingot/profiler/cuda/read_records.h>
+#include <ingot/profiler/cuda/record_buffers.h>
+
+namespace ingot::profiler {
+namespace {
+
+// Not GRAPH_TRACE: it crashes on graphs that were made before. Not KERNEL: it runs kernels one by
+// one. Both kinds of API calls: generated kernels are launched through the driver, the others
+// through the runtime, and a link is only recorded for a call whose kind is enabled.
+constexpr CUpti_ActivityKind kKinds[] = {
+    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+    CUPTI_ACTIVITY_KIND_RUNTIME,
+    CUPTI_ACTIVITY_KIND_DRIVER,
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+    CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_OVERHEAD,
+    CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+};
+constexpr CUpti_ExternalCorrelationKind kLink = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+constexpr int kPairReadings = 32, kMostDevices = 64;
+
+// CUPTI's callbacks take no user data.
+struct Target {
+  RecordBuffers* buffers = nullptr;
+  std::atomic<std::uint64_t> dropped_work{0}, dropped_other{0};
+};
+Target g_target;
+
+void CUPTIAPI request_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
+  *buffer = g_target.buffers == nullptr ? nullptr : g_target.buffers->lend();
+  *size = *buffer == nullptr ? 0 : RecordBuffers::kBytes;
+  *max_records = 0;
+}
+
+void CUPTIAPI complete_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
+                              std::size_t, std::size_t valid) {
+  std::size_t dropped = 0;
+  if (cupti().dropped(context, stream, &dropped) == CUPTI_SUCCESS && dropped > 0) {
+    g_target.dropped_work += dropped;
+  }
+  if (buffer == nullptr || g_target.buffers == nullptr) return;
+  if (g_target.buffers->keep({buffer, valid})) return;
+  std::uint64_t work = 0, other = 0;
+  count_records(buffer, valid, &work, &other);
+  g_target.dropped_work += work;
+  g_target.dropped_other += other;
+  g_target.buffers->recycle(buffer);
+}
+
+void link(std::uint64_t id) { (void)cupti().push(kLink, id); }
+void unlink() {
+  std::uint64_t last = 0;
+  (void)cupti().pop(kLink, &last);
+}
+
+// The narrowest of a few readings of both clocks.
+ClockPair clock_pair() {
+  ClockPair best;
+  best.width = INT64_MAX;
+  const double ns_per_tick = TickMap::calibrate(clock_point()).ns_per_tick();
+  for (int i = 0; i < kPairReadings; ++i) {
+    std::uint64_t observer = 0;
+    const std::uint64_t before = ticks();
+    (void)cupti().timestamp(&observer);
+    const std::uint64_t width = ticks() - before;
+    const auto width_ns = static_cast<std::int64_t>(static_cast<double>(width) * ns_per_tick);
+    if (width_ns >= best.width) continue;
+    best = {before + width / 2, static_cast<std::int64_t>(observer), width_ns};
+  }
+  return best;
+}
+
+void wait_for_gpus() {
+  for (int device = 0; device < kMostDevices; ++device) {
+    if (cuda::in_use(device)) cuda::synchronize_device(device);
+  }
+}
+
+// The host's time for one launch, by the cheapest there is: a set of four bytes.
+double launch_ns(void* bytes, bool linked) {
+  constexpr int kBatches = 4, kLaunches = 64;
+  std::int64_t best = INT64_MAX;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    cuda::synchronize_stream();
+    const std::int64_t start = monotonic_ns();
+    for (int i = 0; i < kLaunches; ++i) {
+      if (linked) link(1);
+      cuda::fill_zero(bytes, 4);
+      if (linked) unlink();
+    }
+    best = std::min(best, monotonic_ns() - start);
+  }
+  return static_cast<double>(best) / kLaunches;
+}
+
+// What a launch costs more while it is observed: measured by the process's first session that finds
+// a GPU in use.
+class LaunchCost {
+ public:
+  LaunchCost() {
+    if (known() || !cuda::in_use(cuda::current_device())) return;
+    bytes_ = cuda::allocate_raw(4);
+    if (bytes_ != nullptr) before_ = launch_ns(bytes_, false);
+  }
+  ~LaunchCost() {
+    if (bytes_ != nullptr) cuda::free_raw(bytes_);
+  }
+  LaunchCost(const LaunchCost&) = delete;
+  LaunchCost& operator=(const LaunchCost&) = delete;
+
+  void observed() {
+    if (bytes_ != nullptr) g_cost_ns = std::max(launch_ns(bytes_, true) - before_, 0.0);
+  }
+  static bool known() { return g_cost_ns >= 0; }
+  static double ns() { return std::max(g_cost_ns, 0.0); }
+
+ private:
+  static inline double g_cost_ns = -1;
+  void* bytes_ = nullptr;
+  double before_ = 0;
+};
+
+class CuptiObserver final : public GpuObserver {
+ public:
+  explicit CuptiObserver(std::size_t max_bytes) : buffers_(max_bytes) {}
+  ~CuptiObserver() override { stop(); }
+
+  // A sentence when CUPTI refuses; then everything is as before.
+  std::string start() {
+    wait_for_gpus();  // work from before the window has no place in it
+    LaunchCost cost;
+    g_target.buffers = &buffers_;
+    g_target.dropped_work = g_target.dropped_other = 0;
+    const Cupti& c = cupti();
+    (void)c.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+    std::uint8_t zeroed = 1;
+    std::size_t size = sizeof zeroed;
+    // Unknown to older ones, which clear the buffers themselves.
+    (void)c.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
+    started_ = true;
+    CUptiResult status = c.register_callbacks(&request_buffer, &complete_buffer);
+    std::string reason;
+    if (status != CUPTI_SUCCESS) reason = refusal(status, "cuptiActivityRegisterCallbacks");
+    for (CUpti_ActivityKind kind : kKinds) {
+      if (!reason.empty()) break;
+      status = c.enable(kind);
+      if (status != CUPTI_SUCCESS) reason = refusal(status, "cuptiActivityEnable");
+    }
+    if (reason.empty()) {
+      cost.observed();
+      restart();
+    } else {
+      stop();
+    }
+    return reason;
+  }
+
+  LaunchListener listener() const override { return {&link, &unlink}; }
+
+  void restart() override {
+    wait_for_gpus();
+    (void)cupti().flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    buffers_.free(buffers_.take());
+    g_target.dropped_work = g_target.dropped_other = 0;
+    first_ = clock_pair();
+  }
+
+  GpuRecords collect() override {
+    wait_for_gpus();
+    GpuRecords records;
+    records.source = cupti_name();
+    records.first = first_;
+    records.last = clock_pair();
+    records.launch_cost_ns = LaunchCost::ns();
+    (void)cupti().flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    // Kernels' names are CUPTI's until it ends.
+    RecordReader reader(records);
+    const std::vector<RecordBuffers::Filled> filled = buffers_.take();
+    for (const RecordBuffers::Filled& f : filled) reader.read(f.data, f.bytes);
+    buffers_.free(filled);
+    stop();
+    records.dropped_work += g_target.dropped_work;
+    records.dropped_other += g_target.dropped_other;
+    return records;
+  }
+
+ private:
+  // Without finalize every later launch would cost up to 20 us more.
+  void stop() {
+    if (!std::exchange(started_, false)) return;
+    try {
+      wait_for_gpus();
+    } catch (const Error&) {
+      // A GPU that has failed: its error is told to whoever uses it next.
+    }
+    for (CUpti_ActivityKind kind : kKinds) (void)cupti().disable(kind);
+    (void)cupti().flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    (void)cupti().finalize();
+    g_target.buffers = nullptr;
+  }
+
+  RecordBuffers buffers_;
+  ClockPair first_;
+  bool started_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<GpuObserver> make_cupti_observer(std::size_t max_bytes, std::string* reason) {
+  *reason = cupti().missing;
+  if (!reason->empty()) return nullptr;
+  auto observer = std::make_unique<CuptiObserver>(max_bytes);
+  *reason = observer->start();
+  if (!reason->empty()) return nullptr;
+  return observer;
+}
+
+}  // namespace ingot::profiler
