@@ -46,10 +46,10 @@ void count_event(std::vector<Ledger::Event>& events, const std::string& what, Lo
 Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), loc_(loc) {
   if (options_.name.empty()) options_.name = to_string(loc);
   for (const std::string& d : options_.disable) {
-    INGOT_CHECK(d == "fusion" || d == "codegen" || d == "disk_cache",
-                "compile: disable has no \"{}\"; it knows \"fusion\", \"codegen\", \"disk_cache\"; "
-                "at {}",
-                d, to_string(loc));
+    INGOT_CHECK(
+        std::find(std::begin(kDisableNames), std::end(kDisableNames), d) != std::end(kDisableNames),
+        "compile: disable has no \"{}\"; it knows \"{}\"; at {}", d,
+        fmt::join(kDisableNames, "\", \""), to_string(loc));
   }
   options_.verify |= env().verify;
   if (!env().compile) {  // nothing is recorded, every call is eager

@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include <ingot/kernels/core/check.h>
@@ -17,7 +18,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"INGOT_COMPILE", "0 runs compiled functions eagerly"},
       {"INGOT_CXX", "host compiler for generated kernels; \"none\" forbids one"},
       {"INGOT_DEVICE", "where tensors are made when the program does not say: cpu, cuda, cuda:1"},
-      {"INGOT_DISABLE", "list of fusion, codegen, disk_cache, cuda_graph"},
+      {"INGOT_DISABLE", "list of fusion, epilogue, codegen, disk_cache, cuda_graph"},
       {"INGOT_DUMP", "folder for the source of generated kernels"},
       {"INGOT_ISA", "base, v3 or v4: the highest instruction set level to use"},
       {"INGOT_THREADS", "threads of the pool"},
@@ -40,7 +41,7 @@ bool flag(const char* variable, bool otherwise) {
   return value == "1";
 }
 
-std::vector<std::string> list(const char* variable, std::initializer_list<std::string_view> known) {
+std::vector<std::string> list(const char* variable, std::span<const std::string_view> known) {
   std::vector<std::string> items;
   std::string rest = text(variable);
   while (!rest.empty()) {
@@ -107,7 +108,7 @@ Env read() {
     }
   }
   e.dump_dir = text("INGOT_DUMP");
-  e.disable = list("INGOT_DISABLE", {"fusion", "codegen", "disk_cache", "cuda_graph"});
+  e.disable = list("INGOT_DISABLE", kDisableNames);
   e.isa = text("INGOT_ISA");
   INGOT_CHECK(e.isa.empty() || e.isa == "base" || e.isa == "v3" || e.isa == "v4",
               "INGOT_ISA={} is none of base, v3, v4", e.isa);

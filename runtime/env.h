@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ingot/kernels/core/dtype.h>
@@ -30,6 +31,10 @@ struct Env {
   bool compile = true;               // INGOT_COMPILE=0: compiled functions run eagerly
   int threads = 0;                   // INGOT_THREADS, 0: all cores
 };
+
+// What INGOT_DISABLE and CompileOptions::disable may name.
+inline constexpr std::string_view kDisableNames[] = {"fusion", "epilogue", "codegen", "disk_cache",
+                                                     "cuda_graph"};
 
 // Read once; throws Error for a value without effect ("INGOT_THREADS=x is not a number").
 const Env& env();
