@@ -20,12 +20,17 @@ namespace {
 using ingot::DType;
 
 struct Settings {
-  std::string device = "cpu", dtype = "f32", trace, json;
-  std::vector<std::int64_t> sizes = {16, 32, 64, 128, 256, 512, 1024};
+  std::string device, dtype = "f32", trace, json;
+  std::vector<std::int64_t> sizes;
 };
 
 // Throws std::invalid_argument for a value that no machine accepts.
 Setup setup_of(Settings& settings) {
+  if (settings.device.empty()) settings.device = ingot::cuda::is_available() ? "cuda" : "cpu";
+  if (settings.sizes.empty()) {
+    settings.sizes = {16, 32, 64, 128, 256, 512, 1024};
+    if (settings.device != "cpu") settings.sizes.insert(settings.sizes.end(), {2048, 4096});
+  }
   for (const std::int64_t n : settings.sizes) {
     if (n < 1 || n > 16384) throw std::invalid_argument("--n takes sizes from 1 to 16384");
   }
@@ -75,8 +80,8 @@ int main(int argc, char** argv) {
   examples::Flags flags("tradeoff",
                         "matmul + add, eager against compiled: host time, kernel time, what "
                         "compiling costs and when it pays.");
-  flags.add("--device", "D", "cpu, cuda or cuda:N", &settings.device);
-  flags.add("--n", "LIST", "sizes, separated by commas (16,32,64,128,256,512,1024)",
+  flags.add("--device", "D", "cpu, cuda or cuda:N (cuda where there is a GPU)", &settings.device);
+  flags.add("--n", "LIST", "sizes, separated by commas (16,32,... 1024; on a GPU 4096)",
             &settings.sizes);
   flags.add("--dtype", "T", "f32 or f64", &settings.dtype);
   flags.add("--trace", "FILE", "writes a Chrome trace of the smallest and the largest size",
