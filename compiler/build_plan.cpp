@@ -3,6 +3,9 @@
 
 #include <ingot/compiler/build_plan.h>
 #include <ingot/compiler/cuda/attach.h>
+#include <ingot/compiler/cuda/cuda_step.h>
+#include <ingot/compiler/cuda/product_step.h>
+#include <ingot/compiler/cuda/small_products.h>
 #include <ingot/compiler/fusion/epilogue.h>
 #include <ingot/compiler/fusion/fused_step.h>
 #include <ingot/compiler/fusion/row_step.h>
@@ -68,11 +71,25 @@ void add_group(const Segment& segment, const Group& group, PlanReport* report,
     return;
   }
   PointwiseProgram program = make_program(segment, group);
-  if (program.memory.size() > kMost) {
+  if (program.memory.size() > kMost && group.kind == Group::pointwise) {
     // Only with all groups known is it clear which results others read: cut in program order.
     auto middle = group.ops.begin() + static_cast<std::ptrdiff_t>(group.ops.size() / 2);
     add_group(segment, {{group.ops.begin(), middle}, group.kind, {}}, report, steps);
     add_group(segment, {{middle, group.ops.end()}, group.kind, {}}, report, steps);
+    return;
+  }
+  if (group.kind == Group::product) {
+    const std::string names = program.names();
+    const char* why = "";
+    if (auto step = ProductStep::make(std::move(program), segment, &why)) {
+      report->fused.push_back({names, loc});
+      steps->push_back(std::move(step));
+      return;
+    }
+    report->not_fused.push_back({names + " apart from its product: " + why, loc});
+    add_group(segment, {{group.ops[0]}, Group::other, {}}, report, steps);
+    add_group(segment, {{group.ops.begin() + 1, group.ops.end()}, Group::pointwise, {}}, report,
+              steps);
     return;
   }
   report->fused.push_back({program.names(), loc});
@@ -83,11 +100,17 @@ void add_group(const Segment& segment, const Group& group, PlanReport* report,
   }
 }
 
-std::vector<std::unique_ptr<Step>> fused_steps(const Segment& segment, PlanReport* report) {
+std::vector<std::unique_ptr<Step>> fused_steps(const Segment& segment, bool epilogues,
+                                               PlanReport* report) {
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<bool> needed = needed_ops(segment);
-  std::vector<int> product_of = find_epilogues(segment, needed);
-  for (const Group& group : make_groups(segment, needed, product_of, &report->not_fused)) {
+  std::vector<int> product_of(segment.ops.size(), -1);
+  std::vector<bool> small(segment.ops.size(), false);
+  if (epilogues) {
+    product_of = find_epilogues(segment, needed);
+    small = find_small_products(segment, needed);
+  }
+  for (const Group& group : make_groups(segment, needed, product_of, small, &report->not_fused)) {
     add_group(segment, group, report, &steps);
   }
   return steps;
@@ -100,14 +123,16 @@ std::unique_ptr<Plan> build_plan(Segment segment, const CompileOptions& options,
   std::vector<std::unique_ptr<Step>> steps;
   {
     Phase phase(*report, "passes");
-    steps = disabled(options, "fusion") ? single_steps(segment) : fused_steps(segment, report);
+    steps = disabled(options, "fusion")
+                ? single_steps(segment)
+                : fused_steps(segment, !disabled(options, "epilogue"), report);
   }
   if (!disabled(options, "codegen")) {
     std::vector<GeneratedStep*> fused;
-    std::vector<CudaStep*> on_gpu;
+    std::vector<GeneratedCudaStep*> on_gpu;
     for (auto& step : steps) {
       if (auto* f = dynamic_cast<GeneratedStep*>(step.get())) fused.push_back(f);
-      if (auto* f = dynamic_cast<CudaStep*>(step.get())) on_gpu.push_back(f);
+      if (auto* f = dynamic_cast<GeneratedCudaStep*>(step.get())) on_gpu.push_back(f);
     }
     if (!on_gpu.empty()) attach_cuda_kernels(on_gpu, !disabled(options, "disk_cache"), report);
     if (!fused.empty()) {

@@ -11,8 +11,9 @@ namespace ingot {
 enum class AtLimit { eager, error };
 
 struct CompileOptions {
-  std::string name = {};                  // shown in the ledger; default file:line
-  std::vector<std::string> disable = {};  // "fusion", "codegen", "disk_cache", "cuda_graph"
+  std::string name = {};  // shown in the ledger; default file:line
+  // "fusion", "epilogue" (of products), "codegen", "disk_cache", "cuda_graph"
+  std::vector<std::string> disable = {};
   int max_variants = 16;
   AtLimit at_limit = AtLimit::eager;
   bool fullgraph = false;  // reading a value inside the function is an Error

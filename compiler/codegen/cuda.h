@@ -1,4 +1,4 @@
-// Code generation for CUDA: the text of a pointwise group's kernel, and the parameter it takes.
+// Code generation for CUDA: the text of a group's kernel, and the parameter it takes.
 // Owns: the layout of that parameter, shared by the text and the host. Must not know: steps,
 // caches, compilers.
 #pragma once
@@ -6,6 +6,7 @@
 #include <string>
 
 #include <ingot/compiler/fusion/pointwise.h>
+#include <ingot/kernels/cuda/small_shape.h>
 
 namespace ingot::compiler {
 
@@ -30,5 +31,10 @@ CudaPattern cuda_pattern(const PointwiseProgram& program, const Nest& nest);
 // kCudaAxes FastDivisors of the axes, and kCudaAxes times the operands' strides (4 bytes each), the
 // whole rounded up to 8; the host numbers as 8-byte cells.
 std::string generate_cuda_run(const PointwiseProgram& program, const CudaPattern& pattern);
+
+// Of a group with a small product: extern "C" ingot_run over one parameter: SmallProduct, rounded
+// up to 8 bytes; for each operand its address and its strides over the batch, the rows and the
+// columns (8 bytes each); the host numbers as 8-byte cells.
+std::string generate_cuda_product(const PointwiseProgram& program, const SmallShape& shape);
 
 }  // namespace ingot::compiler

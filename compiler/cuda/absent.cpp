@@ -7,7 +7,7 @@
 
 namespace ingot::compiler {
 
-void attach_cuda_kernels(const std::vector<CudaStep*>&, bool, PlanReport*) {}
+void attach_cuda_kernels(const std::vector<GeneratedCudaStep*>&, bool, PlanReport*) {}
 
 void run_user_row_on_cuda(const KernelArgs& args) {
   detail::fail<DeviceError>("{}: {}", args.op.name, cuda::unavailable_reason());

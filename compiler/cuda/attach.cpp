@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include <ingot/compiler/codegen/cuda.h>
 #include <ingot/compiler/cuda/attach.h>
 #include <ingot/compiler/cuda/cubin_cache.h>
 #include <ingot/kernels/cuda/device.h>
@@ -13,8 +14,8 @@
 namespace ingot {
 
 // The text of the rows for generated CUDA kernels, embedded when the library is built.
-extern const char kCudaText[];
-extern const unsigned long kCudaTextSize;
+extern const char kCudaText[], kCudaProductText[];
+extern const unsigned long kCudaTextSize, kCudaProductTextSize;
 
 namespace compiler {
 
@@ -44,6 +45,23 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
+std::shared_ptr<const jit::Prelude> make_prelude(const char* text, unsigned long size) {
+  return std::make_shared<const jit::Prelude>("#define INGOT_ISA isa_jit\n" +
+                                              std::string(text, size));
+}
+
+const std::shared_ptr<const jit::Prelude>& prelude_of(const GeneratedCudaStep& step) {
+  static const auto elements = make_prelude(kCudaText, kCudaTextSize);
+  static const auto products = make_prelude(kCudaProductText, kCudaProductTextSize);
+  switch (step.prelude()) {
+    case GeneratedCudaStep::Prelude::elements:
+      break;
+    case GeneratedCudaStep::Prelude::products:
+      return products;
+  }
+  return elements;
+}
+
 int architecture_of(Device device) {
   const cuda::DeviceProperties& p = cuda::properties(device.index());
   return p.major * 10 + p.minor;
@@ -51,18 +69,18 @@ int architecture_of(Device device) {
 
 }  // namespace
 
-void attach_cuda_kernels(const std::vector<CudaStep*>& steps, bool disk_cache, PlanReport* report) {
-  static const auto prelude = std::make_shared<const jit::Prelude>(
-      "#define INGOT_ISA isa_jit\n" + std::string(kCudaText, kCudaTextSize));
+void attach_cuda_kernels(const std::vector<GeneratedCudaStep*>& steps, bool disk_cache,
+                         PlanReport* report) {
   auto start = std::chrono::steady_clock::now();
-  std::map<int, std::vector<CudaStep*>> by_architecture;
-  for (CudaStep* step : steps) by_architecture[architecture_of(step->device())].push_back(step);
+  std::map<int, std::vector<GeneratedCudaStep*>> by_architecture;
+  for (GeneratedCudaStep* step : steps)
+    by_architecture[architecture_of(step->device())].push_back(step);
   for (auto& [architecture, group] : by_architecture) {
     std::vector<jit::KernelSource> units;
     {
       ScopedEvent event({.kind = EventKind::compile, .name = "codegen"});
-      for (const CudaStep* step : group) {
-        units.push_back({prelude, step->source()});
+      for (const GeneratedCudaStep* step : group) {
+        units.push_back({prelude_of(*step), step->source()});
         report->sources.push_back(units.back().body);
       }
     }

@@ -4,10 +4,11 @@
 #pragma once
 
 #include <ingot/compiler/build_plan.h>
-#include <ingot/compiler/cuda/cuda_step.h>
+#include <ingot/compiler/cuda/generated_cuda_step.h>
 
 namespace ingot::compiler {
 
-void attach_cuda_kernels(const std::vector<CudaStep*>& steps, bool disk_cache, PlanReport* report);
+void attach_cuda_kernels(const std::vector<GeneratedCudaStep*>& steps, bool disk_cache,
+                         PlanReport* report);
 
 }  // namespace ingot::compiler

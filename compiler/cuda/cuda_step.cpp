@@ -1,6 +1,5 @@
-#include <cstring>
-
 #include <ingot/compiler/cuda/cuda_step.h>
+#include <ingot/compiler/cuda/parameter.h>
 #include <ingot/compiler/fusion/run_apart.h>
 #include <ingot/compiler/fusion/step_scalars.h>
 #include <ingot/kernels/cuda/device.h>
@@ -10,34 +9,9 @@
 
 namespace ingot::compiler {
 
-namespace {
-
-// Writes the kernel's parameter piece by piece, in the order and with the alignment of
-// generate_cuda_run().
-class Parameter {
- public:
-  template <class T>
-  void put(const T& value) {
-    std::memcpy(bytes_ + size_, &value, sizeof value);
-    size_ += sizeof value;
-  }
-  void align() { size_ = (size_ + 7) / 8 * 8; }
-  void* data() { return bytes_; }
-  std::size_t size() const { return size_; }
-
- private:
-  // 16 operands, all axes, 64 host numbers, and some.
-  alignas(16) char bytes_[16 * kMaxOperands + 64 + 12 * (1 + kCudaAxes) +
-                          4 * kCudaAxes * kMaxOperands + 64 * sizeof(Cell)];
-  std::size_t size_ = 0;
-};
-
-}  // namespace
-
 CudaStep::CudaStep(PointwiseProgram program, const Segment& segment)
-    : program_(std::move(program)),
-      names_(program_.names()),
-      device_(segment.meta(program_.memory[0]).device),
+    : GeneratedCudaStep(program.names(), segment.meta(program.memory[0]).device),
+      program_(std::move(program)),
       cost_(cost_of(program_, segment)),
       nest_(make_nest(program_, segment)),
       pattern_(cuda_pattern(program_, nest_)) {
@@ -60,12 +34,12 @@ std::vector<int> CudaStep::touched(const Segment& segment) const {
 }
 
 void CudaStep::run(const Segment& segment, const Binding& binding) const {
-  if (kernel_ == nullptr || !fits_ || !offsets_agree(program_, segment, binding)) {
+  if (kernel() == nullptr || !fits_ || !offsets_agree(program_, segment, binding)) {
     run_apart(program_.ops, segment, binding);
     return;
   }
-  const cuda::DeviceGuard guard(device_);
-  Parameter parameter;
+  const cuda::DeviceGuard guard(device());
+  KernelParameter parameter;
   bool vectors = vectors_;
   for (int k = 0; k < nest_.operands(); ++k) {
     const auto place = static_cast<std::size_t>(k);
@@ -102,13 +76,13 @@ void CudaStep::run(const Segment& segment, const Binding& binding) const {
   ScopedEvent event({.kind = EventKind::kernel,
                      .name = "fused",
                      .loc = first.loc,
-                     .device = device_,
+                     .device = device(),
                      .cost = &cost_,
-                     .fused_from = names_.c_str()});
+                     .fused_from = names().c_str()});
   const i64 threads = (nest_.numel() + width - 1) / width;
   void* const parameters[] = {parameter.data()};
   const auto bytes = static_cast<std::uint32_t>(parameter.size());
-  cuda::launch_kernel({.kernel = kernel_,
+  cuda::launch_kernel({.kernel = kernel(),
                        .blocks = (threads + kCudaThreads - 1) / kCudaThreads,
                        .threads = kCudaThreads,
                        .parameters = parameters,

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include <ingot/compiler/cuda/attach.h>
+#include <ingot/compiler/cuda/cuda_step.h>
 #include <ingot/compiler/user_op.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/kernel_table.h>

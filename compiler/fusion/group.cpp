@@ -91,11 +91,34 @@ bool feeds(const Segment& s, const Candidate& group, const SegmentOp& op) {
   return false;
 }
 
+bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
+
+// Whether an elementwise op may use the results of a small product as they are made.
+const char* product_refusal(const Segment& s, const Candidate& group, const Candidate& op) {
+  if (op.group.kind != Group::pointwise) return "not elementwise over the product";
+  if (!(group.space == op.space)) return "another shape";
+  const SegmentOp& product = s.ops[static_cast<std::size_t>(group.group.ops[0])];
+  for (int v : product.in) {
+    if (v >= 0 && op.writes.count(s.buffer_of(v)) > 0) {
+      return "it writes what other blocks of the product still read";
+    }
+  }
+  for (int v : op.values) {
+    if (is_narrow(s.meta(v).dtype)) return "16-bit values";
+  }
+  return nullptr;
+}
+
 // nullptr: the op may join.
 const char* refusal(const Segment& s, const Candidate& group, const Candidate& op) {
   if (group.group.ops.size() >= kMaxGroupOps) return "the group is full";
   if (!(group.device == op.device)) return "another device";
   if (border_values(s, group, op) > kMaxOperands) return "too many operands";
+  if (group.group.kind == Group::product) {
+    if (const char* why = product_refusal(s, group, op)) return why;
+    return same_geometry(s, group, op) ? nullptr
+                                       : "memory that the group writes is read in another order";
+  }
   if (group.group.kind == Group::rows || op.group.kind == Group::rows) {
     std::vector<int> ops = group.group.ops;
     ops.insert(ops.end(), op.group.ops.begin(), op.group.ops.end());
@@ -136,19 +159,22 @@ bool is_pointwise(const Segment& s, const SegmentOp& op) {
 }
 
 std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed,
-                               const std::vector<int>& product_of,
+                               const std::vector<int>& product_of, const std::vector<bool>& small,
                                std::vector<Ledger::Event>* refusals) {
   std::vector<bool> inside_epilogue(s.ops.size(), false);
   for (int product : product_of) {
     if (product >= 0) inside_epilogue[static_cast<std::size_t>(product)] = true;
   }
+  const bool any_small = std::find(small.begin(), small.end(), true) != small.end();
   std::vector<Candidate> order;
   for (std::size_t i = 0; i < s.ops.size(); ++i) {
     const SegmentOp& op = s.ops[i];
     if (!needed[i] || inside_epilogue[i]) continue;
     const int product = product_of[i];
     Candidate single{{}, space_of(s, op), s.meta(op.out[0]).device, {}, {}, {}};
-    if (product < 0 && is_pointwise(s, op)) {
+    if (small[i]) {
+      single.group.kind = Group::product;
+    } else if (product < 0 && is_pointwise(s, op)) {
       single.group.kind = Group::pointwise;
     } else if (const auto rows = row_space(s, op); rows && product < 0) {
       single.group.kind = Group::rows;
@@ -161,17 +187,17 @@ std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed
     single.group.ops.push_back(static_cast<int>(i));
     touch(s, op, single);
     int joined = -1;
-    if (single.group.kind != Group::other) {
-      // Backwards over what runs before: the op may move up past kernels that it does not meet.
+    if (single.group.kind != Group::other && single.group.kind != Group::product) {
+      // Backwards over what runs before: the op may move up past kernels that it does not meet. The
+      // first that takes it does, but for a product that it reads: that one spares a kernel.
       for (int k = static_cast<int>(order.size()) - 1; k >= 0; --k) {
         Candidate& group = order[static_cast<std::size_t>(k)];
         if (group.group.kind != Group::other && is_worth_it(group, single)) {
           const char* why = refusal(s, group, single);
-          if (why == nullptr) {
-            joined = k;
-            break;
-          }
-          if (feeds(s, group, op)) {
+          if (why == nullptr && (joined < 0 || group.group.kind == Group::product)) joined = k;
+          if (joined == k && !any_small) break;
+          if (joined == k && group.group.kind == Group::product) break;
+          if (joined < 0 && feeds(s, group, op)) {
             refusals->push_back(
                 {fmt::format("{} not with {}: {}", op.op->name,
                              s.ops[static_cast<std::size_t>(group.group.ops.back())].op->name, why),

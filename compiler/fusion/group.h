@@ -14,16 +14,18 @@ namespace ingot::compiler {
 // Ops in program order. One op: its own kernel. More: elementwise ops over one iteration space, ops
 // along the rows of one, or a product and the addition that is its epilogue.
 struct Group {
-  enum Kind : std::uint8_t { other, pointwise, rows };
+  // product: a small one on the GPU, first among the ops; the others are elementwise over its
+  // result.
+  enum Kind : std::uint8_t { other, pointwise, rows, product };
   std::vector<int> ops;
   Kind kind = other;  // of one op: what a group with it would be
   RowSpace space;     // of rows
 };
 
-// needed: the ops that must run at all; product_of: see find_epilogues. Reasons for which
-// neighbours stayed apart go to `refusals`.
+// needed: the ops that must run at all; product_of: see find_epilogues; small: see
+// find_small_products. Reasons for which neighbours stayed apart go to `refusals`.
 std::vector<Group> make_groups(const Segment& segment, const std::vector<bool>& needed,
-                               const std::vector<int>& product_of,
+                               const std::vector<int>& product_of, const std::vector<bool>& small,
                                std::vector<Ledger::Event>* refusals);
 
 // An elementwise op or a cast whose result fills its iteration space.

@@ -6,7 +6,7 @@
 namespace ingot::compiler {
 
 std::string PointwiseProgram::names() const {
-  std::string text;
+  std::string text = product_name;
   for (const Instruction& i : code) {
     text += text.empty() ? "" : " ";
     text += i.op == nullptr ? "cast" : i.op->name;
@@ -38,6 +38,18 @@ Cost cost_of(const PointwiseProgram& p, const Segment& s) {
     if (i.op == nullptr) continue;
     cost.flops += n * i.op->flops;
     cost.transcendentals += n * i.op->transcendentals;
+  }
+  if (p.product >= 0) {
+    const SegmentOp& product = s.ops[static_cast<std::size_t>(p.product)];
+    std::vector<const Meta*> in;
+    for (int v : product.in) in.push_back(v < 0 ? nullptr : &s.meta(v));
+    const Meta& out = s.meta(product.out[0]);
+    const Cost own = product.op->cost(
+        *product.op, {in.data(), static_cast<int>(in.size()), product.attrs, out.device}, &out);
+    cost.flops += own.flops;
+    for (const Meta* m : in) {
+      if (m != nullptr) cost.bytes += static_cast<double>(m->numel()) * item_size(m->dtype);
+    }
   }
   for (int v : p.memory) {
     cost.bytes += static_cast<double>(s.meta(v).numel()) * item_size(s.meta(v).dtype);
@@ -106,6 +118,12 @@ PointwiseProgram make_program(const Segment& s, const Group& group) {
 
   for (int i : group.ops) {
     const SegmentOp& op = s.ops[static_cast<std::size_t>(i)];
+    if (op.op->kind == OpKind::product) {
+      p.product = i;
+      p.product_name = op.op->name;
+      p.product_out = place.at(op.out[0]);
+      continue;
+    }
     bool row = op.op->kind == OpKind::elementwise;
     Instruction instruction{row ? op.op : nullptr, compute_type(s.meta(op.out[0]).dtype), {}, {}};
     for (int v : op.in) {

@@ -37,6 +37,10 @@ struct PointwiseProgram {
   int temporaries = 0;
   std::vector<DType> temporary_dtype;
   bool shares_written_buffers = false;  // offsets must agree when it runs
+  // The small product among the ops, if there is one: it has no instruction, its result is there.
+  int product = -1;
+  const char* product_name = "";
+  Operand product_out;
 
   std::string names() const;  // "mul add tanh"
 };

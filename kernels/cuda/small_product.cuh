@@ -8,6 +8,7 @@
 
 #include <ingot/kernels/cuda/elements.h>
 #include <ingot/kernels/cuda/small_product.h>
+#include <ingot/kernels/cuda/wait.cuh>
 
 namespace ingot {
 inline namespace INGOT_ISA {

@@ -5,56 +5,24 @@
 
 #include <ingot/compiler/codegen/cuda.h>
 #include <ingot/compiler/cuda/nvrtc.h>
+#include <ingot/compiler/cuda/small_products.h>
 #include <ingot/compiler/fusion/group.h>
 #include <ingot/kernels/ops/registry.h>
 #include <ingot/kernels/ops/structured/data.h>
+#include <ingot/kernels/ops/structured/products.h>
+
+#include "support/segment_builder.h"
 
 namespace ingot {
-extern const char kCudaText[];
-extern const unsigned long kCudaTextSize;
+extern const char kCudaText[], kCudaProductText[];
+extern const unsigned long kCudaTextSize, kCudaProductTextSize;
 }  // namespace ingot
 
 namespace ingot::compiler {
 namespace {
 
-Meta meta_of(DType t, const Dims& sizes, const Dims& strides) {
-  Meta m;
-  m.dtype = t;
-  m.device = kCUDA;
-  m.sizes = sizes;
-  m.strides = strides;
-  return m;
-}
-
-// A segment of single operands in memory and ops whose last result is live.
-struct Builder {
-  Segment segment;
-
-  int value(const Meta& m, bool produced, bool live) {
-    segment.buffers.push_back({produced, live, false, m.numel() * item_size(m.dtype), m.device});
-    segment.values.push_back({static_cast<int>(segment.buffers.size()) - 1, m});
-    return static_cast<int>(segment.values.size()) - 1;
-  }
-  int input(const Meta& m) { return value(m, false, true); }
-
-  int op(const OpInfo& info, std::vector<int> in, bool live, Attrs attrs = {}) {
-    std::vector<const Meta*> metas;
-    // Metas move when values grow: they are copied first.
-    std::vector<Meta> copies;
-    for (int v : in) copies.push_back(v < 0 ? Meta{} : segment.meta(v));
-    for (std::size_t i = 0; i < in.size(); ++i) metas.push_back(in[i] < 0 ? nullptr : &copies[i]);
-    Meta out;
-    i64 offset = 0;
-    info.infer(info, {metas.data(), static_cast<int>(metas.size()), attrs, kCUDA}, &out, &offset);
-    SegmentOp made;
-    made.op = &info;
-    made.attrs = attrs;
-    made.in = std::move(in);
-    made.out = {value(out, true, live)};
-    segment.ops.push_back(made);
-    return made.out[0];
-  }
-};
+using namespace testing_support;
+using Builder = SegmentBuilder;
 
 std::string kernel_of(Builder& b) {
   Group group;
@@ -70,6 +38,8 @@ std::string kernel_of(Builder& b) {
 // Several kernels as one unit: NVRTC takes 40 ms for each unit, whatever is in it.
 class Unit {
  public:
+  explicit Unit(const char* text = kCudaText, unsigned long size = kCudaTextSize)
+      : text_(text), size_(size) {}
   void add(std::string text) {
     const std::string name = fmt::format("ingot_run{}", count_);
     for (std::size_t at = 0; (at = text.find("ingot_run", at)) != std::string::npos;
@@ -80,7 +50,7 @@ class Unit {
   }
   void compile(int architecture = 90) const {
     const std::string prelude =
-        "#define INGOT_ISA isa_jit\n" + std::string(kCudaText, kCudaTextSize);
+        "#define INGOT_ISA isa_jit\n" + std::string(text_, static_cast<std::size_t>(size_));
     const NvrtcResult result = nvrtc_compile(prelude, body_, architecture);
     EXPECT_EQ(result.error, "") << body_;
     EXPECT_GT(result.cubin.size(), 0u);
@@ -88,6 +58,8 @@ class Unit {
   int count() const { return count_; }
 
  private:
+  const char* text_;
+  unsigned long size_;
   std::string body_;
   int count_ = 0;
 };
@@ -178,6 +150,37 @@ TEST_F(CudaCodegen, EveryPatternOfStrides) {
     }
   }
   unit.compile();
+}
+
+// Every kernel of the small product, with a tail of several results.
+TEST_F(CudaCodegen, ProductsWithTails) {
+  for (const int architecture : {75, 90}) {
+    Unit unit(kCudaProductText, kCudaProductTextSize);
+    for (const auto& [t, m] :
+         {std::pair<DType, i64>{DType::f32, 20}, {DType::f32, 250}, {DType::f64, 20}}) {
+      for (const bool a_rows : {true, false}) {
+        for (const bool b_rows : {true, false}) {
+          Builder b;
+          const i64 n = 200, k = 40;
+          const int x = b.input(meta_of(t, {m, k}, a_rows ? Dims{k, 1} : Dims{1, m}));
+          const int w = b.input(meta_of(t, {k, n}, b_rows ? Dims{n, 1} : Dims{1, k}));
+          const int bias = b.input(meta_of(t, {n}, {1}));
+          const int y = b.op(structured_op<structured::Matmul>, {x, w}, true);
+          const int sum = b.op(*find_op("add"), {y, bias}, false);
+          (void)b.op(*find_op("relu"), {sum}, true);
+          Attrs scale;
+          scale.add_scalar(0.5);
+          (void)b.op(*find_op("mul"), {sum, -1}, true, scale);
+          Group group{{0, 1, 2, 3}, Group::product, {}};
+          const SegmentOp& product = b.segment.ops[0];
+          unit.add(
+              generate_cuda_product(make_program(b.segment, group),
+                                    small_call(b.segment, product, nullptr, product.attrs).shape));
+        }
+      }
+    }
+    unit.compile(architecture);
+  }
 }
 
 TEST_F(CudaCodegen, ABrokenUnitIsOneSentenceAndTheCompilersLines) {

@@ -1,0 +1,262 @@
+// Generated kernels of products with tails, run on the host: the bits of the product and its ops
+// one by one as CUDA kernels.
+#include <cstring>
+#include <memory>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include <ingot/compiler/cuda/product_step.h>
+#include <ingot/compiler/fusion/group.h>
+#include <ingot/kernels/ops/registry.h>
+#include <ingot/kernels/ops/structured/data.h>
+#include <ingot/kernels/ops/structured/products.h>
+
+#include "cuda_on_host/emulated.h"
+#include "cuda_on_host/generated.h"
+#include "cuda_on_host/grid.h"
+#include "support/segment_builder.h"
+
+namespace ingot::testing {
+namespace {
+
+using namespace compiler;
+using namespace structured;
+using testing_support::meta_of;
+using testing_support::SegmentBuilder;
+
+// The buffers of a segment, with the same random bytes in those that are bound.
+class Memory {
+ public:
+  explicit Memory(const Segment& s) {
+    std::mt19937 random(7);
+    for (std::size_t b = 0; b < s.buffers.size(); ++b) {
+      i64 elements = 1;
+      DType dtype = DType::u8;
+      for (const Value& v : s.values) {
+        if (v.buffer != static_cast<int>(b)) continue;
+        elements = std::max(elements, extent(v.meta));
+        dtype = v.meta.dtype;
+      }
+      blocks_.emplace_back(static_cast<std::size_t>(elements * 8 + 64), char{0x5a});
+      if (!s.buffers[b].produced) fill(random, dtype, elements);
+      binding.buffers.push_back(data(b));
+    }
+    binding.offsets.assign(s.values.size(), 0);
+    for (const SegmentOp& op : s.ops) binding.attrs.push_back(&op.attrs);
+    binding.tickets.resize(s.ops.size());
+  }
+  Memory(const Memory&) = delete;
+
+  const std::vector<char>& block(int b) const { return blocks_[static_cast<std::size_t>(b)]; }
+  Binding binding;
+
+ private:
+  char* data(std::size_t b) {
+    const auto address = reinterpret_cast<std::uintptr_t>(blocks_[b].data());
+    return blocks_[b].data() + (16 - address % 16) % 16;
+  }
+  void fill(std::mt19937& random, DType t, i64 elements) {
+    std::uniform_real_distribution<double> draw(-2, 2);
+    char* const to = data(blocks_.size() - 1);
+    for (i64 i = 0; i < elements; ++i) {
+      const double x = draw(random);
+      if (t == DType::f32) reinterpret_cast<float*>(to)[i] = static_cast<float>(x);
+      if (t == DType::f64) reinterpret_cast<double*>(to)[i] = x;
+      if (t == DType::i64) reinterpret_cast<i64*>(to)[i] = static_cast<i64>(8 * x);
+      if (t == DType::boolean) reinterpret_cast<bool*>(to)[i] = x > 0;
+    }
+  }
+  std::vector<std::vector<char>> blocks_;
+};
+
+void run_apart(const Segment& s, const Binding& binding) {
+  for (std::size_t i = 0; i < s.ops.size(); ++i) {
+    const SegmentOp& op = s.ops[i];
+    std::vector<BufferView> in;
+    for (int v : op.in) {
+      in.push_back(v < 0 ? BufferView{nullptr, nullptr}
+                         : BufferView{binding.address(s, v), &s.meta(v)});
+    }
+    const BufferView out{binding.address(s, op.out[0]), &s.meta(op.out[0])};
+    isa_emulated::cuda_kernel (*op.op)(
+        {*op.op, in.data(), static_cast<int>(in.size()), &out, 1, *binding.attrs[i], {}});
+  }
+}
+
+// One program: all ops must join the product's group.
+struct Case {
+  SegmentBuilder b;
+  std::unique_ptr<ProductStep> step;
+
+  void make_step() {
+    std::vector<Ledger::Event> refusals;
+    const std::vector<bool> needed(b.segment.ops.size(), true);
+    const std::vector<Group> groups =
+        make_groups(b.segment, needed, std::vector<int>(needed.size(), -1),
+                    find_small_products(b.segment, needed), &refusals);
+    ASSERT_EQ(groups.size(), 1u) << to_text(b.segment)
+                                 << (refusals.empty() ? "" : refusals[0].what);
+    ASSERT_EQ(groups[0].kind, Group::product);
+    const char* why = "";
+    step = ProductStep::make(make_program(b.segment, groups[0]), b.segment, &why);
+    ASSERT_NE(step, nullptr) << why << "\n" << to_text(b.segment);
+  }
+};
+
+void compare(std::vector<Case>& cases) {
+  std::vector<std::string> texts;
+  for (Case& c : cases) {
+    ASSERT_NO_FATAL_FAILURE(c.make_step());
+    texts.push_back(c.step->source());
+  }
+  const auto kernels = emulation::compile_for_host(
+      {"kernels/ops/rows.h", "kernels/cuda/small_product.cuh"}, texts, kSmallThreads);
+  ASSERT_EQ(kernels.size(), cases.size());
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Segment& s = cases[i].b.segment;
+    Memory want(s);
+    run_apart(s, want.binding);
+    for (const auto order : {emulation::Order::ascending, emulation::Order::descending}) {
+      Memory got(s);
+      KernelParameter parameter = cases[i].step->parameter(s, got.binding);
+      emulation::set_order(order);
+      kernels[i](parameter.data(), cases[i].step->blocks());
+      emulation::set_order(emulation::Order::ascending);
+      for (std::size_t b = 0; b < s.buffers.size(); ++b) {
+        if (!s.buffers[b].live) continue;
+        const auto place = static_cast<int>(b);
+        EXPECT_EQ(std::memcmp(got.block(place).data(), want.block(place).data(),
+                              want.block(place).size()),
+                  0)
+            << "buffer " << b << " of\n"
+            << to_text(s) << texts[i];
+      }
+    }
+  }
+}
+
+Attrs numbers(std::initializer_list<double> values) {
+  Attrs attrs;
+  for (double v : values) attrs.add_scalar(v);
+  return attrs;
+}
+
+TEST(GeneratedProducts, HaveTheBitsOfTheirOpsOneByOne) {
+  std::vector<Case> cases(8);
+  const DType f = DType::f32;
+  {  // relu(x w + bias), the product kept
+    SegmentBuilder& b = cases[0].b;
+    const int y = b.op(
+        structured_op<Matmul>,
+        {b.input(meta_of(f, {33, 40}, {40, 1})), b.input(meta_of(f, {40, 70}, {70, 1}))}, true);
+    const int sum = b.op(*find_op("add"), {y, b.input(meta_of(f, {70}, {1}))}, false);
+    (void)b.op(*find_op("relu"), {sum}, true);
+  }
+  {  // gelu(linear) * 0.5 + a residual that lies by columns
+    SegmentBuilder& b = cases[1].b;
+    const int y = b.op(structured_op<Linear>,
+                       {b.input(meta_of(f, {3, 5, 31}, {160, 32, 1})),
+                        b.input(meta_of(f, {10, 31}, {31, 1})), b.input(meta_of(f, {10}, {1}))},
+                       false);
+    const int g = b.op(*find_op("gelu"), {y}, false);
+    const int scaled = b.op(*find_op("mul"), {g, -1}, false, numbers({0.5}));
+    (void)b.op(*find_op("add"), {scaled, b.input(meta_of(f, {3, 5, 10}, {5, 1, 15}))}, true);
+  }
+  {  // gradients: transposed factors, many blocks; two results
+    SegmentBuilder& b = cases[2].b;
+    const int y = b.op(
+        structured_op<Matmul>,
+        {b.input(meta_of(f, {260, 64}, {1, 260})), b.input(meta_of(f, {64, 130}, {1, 64}))}, false);
+    (void)b.op(*find_op("tanh"), {y}, true);
+    (void)b.op(*find_op("mul"), {y, b.input(meta_of(f, {260, 1}, {1, 1}))}, true);
+  }
+  {  // a batch, a column for each matrix
+    SegmentBuilder& b = cases[3].b;
+    const int y = b.op(
+        structured_op<Matmul>,
+        {b.input(meta_of(f, {4, 9, 17}, {153, 17, 1})), b.input(meta_of(f, {17, 33}, {33, 1}))},
+        false);
+    (void)b.op(*find_op("sub"), {b.input(meta_of(f, {4, 9, 1}, {9, 1, 1})), y}, true);
+  }
+  {  // w += -0.1 * (x^T g), in place
+    SegmentBuilder& b = cases[4].b;
+    const int w = b.input(meta_of(f, {20, 30}, {30, 1}));
+    const int y = b.op(
+        structured_op<Matmul>,
+        {b.input(meta_of(f, {20, 64}, {1, 20})), b.input(meta_of(f, {64, 30}, {30, 1}))}, false);
+    const int step = b.op(*find_op("mul"), {y, -1}, false, numbers({-0.1}));
+    (void)b.op_in_place(*find_op("add"), {w, step});
+  }
+  {  // addmm, a mask, a choice
+    SegmentBuilder& b = cases[5].b;
+    const int y = b.op(structured_op<Addmm>,
+                       {b.input(meta_of(f, {12}, {2})), b.input(meta_of(f, {7, 129}, {129, 1})),
+                        b.input(meta_of(f, {129, 12}, {12, 1}))},
+                       true, numbers({2, -0.5}));
+    const int mask = b.op(*find_op("gt"), {y, b.input(meta_of(f, {7, 12}, {12, 1}))}, true);
+    (void)b.op(*find_op("where"), {mask, y, b.input(meta_of(f, {12}, {1}))}, true);
+  }
+  {  // f64, a vector, a cast
+    SegmentBuilder& b = cases[6].b;
+    const int y = b.op(structured_op<Matmul>,
+                       {b.input(meta_of(DType::f64, {50, 100}, {100, 1})),
+                        b.input(meta_of(DType::f64, {100}, {1}))},
+                       false);
+    Attrs cast;
+    cast.a = static_cast<i64>(f);
+    cast.b = static_cast<i64>(DeviceType::cuda);
+    const int narrow = b.op(structured_op<ToCopy>, {b.op(*find_op("exp"), {y}, true)}, false, cast);
+    (void)b.op(*find_op("neg"), {narrow}, true);
+  }
+  {  // a deep sum
+    SegmentBuilder& b = cases[7].b;
+    const int y = b.op(
+        structured_op<Matmul>,
+        {b.input(meta_of(f, {64, 1000}, {1000, 1})), b.input(meta_of(f, {1000, 10}, {1, 1000}))},
+        false);
+    (void)b.op(*find_op("sigmoid"), {y}, true);
+  }
+  compare(cases);
+}
+
+TEST(GeneratedProducts, StayApartFromWhatTheyCannotTake) {
+  const DType f = DType::f32;
+  const auto groups_of = [](SegmentBuilder& b, std::string* why) {
+    std::vector<Ledger::Event> refusals;
+    const std::vector<bool> needed(b.segment.ops.size(), true);
+    const auto groups = make_groups(b.segment, needed, std::vector<int>(needed.size(), -1),
+                                    find_small_products(b.segment, needed), &refusals);
+    *why = refusals.empty() ? "" : refusals[0].what;
+    return groups.size();
+  };
+  std::string why;
+  {  // x += x w: other blocks still read x
+    SegmentBuilder b;
+    const int x = b.input(meta_of(f, {16, 16}, {16, 1}));
+    const int y = b.op(structured_op<Matmul>, {x, b.input(meta_of(f, {16, 16}, {16, 1}))}, false);
+    (void)b.op_in_place(*find_op("add"), {x, y});
+    EXPECT_EQ(groups_of(b, &why), 2u);
+    EXPECT_EQ(why, "add not with matmul: it writes what other blocks of the product still read");
+  }
+  {  // a result that is broadcast
+    SegmentBuilder b;
+    const int y = b.op(
+        structured_op<Matmul>,
+        {b.input(meta_of(f, {1, 16}, {16, 1})), b.input(meta_of(f, {16, 16}, {16, 1}))}, false);
+    (void)b.op(*find_op("add"), {y, b.input(meta_of(f, {16, 16}, {16, 1}))}, true);
+    EXPECT_EQ(groups_of(b, &why), 2u);
+    EXPECT_EQ(why, "add not with matmul: another shape");
+  }
+  {  // 512 x 512 is not small
+    SegmentBuilder b;
+    const int y = b.op(
+        structured_op<Matmul>,
+        {b.input(meta_of(f, {512, 16}, {16, 1})), b.input(meta_of(f, {16, 512}, {512, 1}))}, false);
+    (void)b.op(*find_op("relu"), {y}, true);
+    EXPECT_EQ(groups_of(b, &why), 2u);
+  }
+}
+
+}  // namespace
+}  // namespace ingot::testing
