@@ -62,9 +62,21 @@ __device__ __forceinline__ void store_value(const ReduceTask& p, Int64 result, N
   store_as(p.out, result, p.out_dtype, value);
 }
 
+// Whether an op has kernels for whole vectors, where loads need no branch and so many are on their
+// way at once.
+template <class Op>
+inline constexpr bool takes_whole = requires {
+  Op::whole;
+};
+template <class Load>
+inline constexpr bool is_whole_load = false;
+template <class S>
+inline constexpr bool is_whole_load<RowLoad<S, true>> = true;
+
 template <class Op, class Load>
 struct RowPieceLoad {
   static constexpr int width = Load::width;
+  static constexpr bool whole = is_whole_load<Load>;
   const ReduceTask& p;
   Load load;
   Int64 begin;  // place of element 0
@@ -162,8 +174,8 @@ void launch_rows_of(const ReduceTask& task) {
   const int lanes = row_shape(task.pieces > 1 ? task.piece : task.n, Load::width).lanes;
   const int together = rows_per_block(lanes);
   launch(reduce_rows_kernel<Op, Load>,
-         {(task.groups * task.pieces + together - 1) / together,
-          static_cast<unsigned>(lanes * together)},
+         {.blocks = (task.groups * task.pieces + together - 1) / together,
+          .threads = static_cast<unsigned>(lanes * together)},
          task, lanes);
 }
 
@@ -172,8 +184,9 @@ void launch_columns_of(const ReduceTask& task) {
   const int lanes = column_lanes(task.cols, Load::width);
   const Int64 strip = Int64(lanes) * Load::width;
   launch(reduce_columns_kernel<Op, Load>,
-         {task.groups * task.pieces * ((task.cols + strip - 1) / strip), kColumnThreads}, task,
-         lanes);
+         {.blocks = task.groups * task.pieces * ((task.cols + strip - 1) / strip),
+          .threads = kColumnThreads},
+         task, lanes);
 }
 
 template <class Op, class Load, bool kColumns>
@@ -185,19 +198,30 @@ void launch_reduction(const ReduceTask& task) {
   }
 }
 
+template <class Op, class S, bool kColumns>
+void launch_floats(const ReduceTask& task) {
+  if constexpr (takes_whole<Op>) {
+    constexpr int width = 16 / sizeof(S);
+    const bool divides =
+        kColumns ? task.cols % width == 0 : task.n % width == 0 && task.piece % width == 0;
+    if (task.vectors && divides) return launch_reduction<Op, RowLoad<S, true>, kColumns>(task);
+  }
+  launch_reduction<Op, RowLoad<S, false>, kColumns>(task);
+}
+
 // By what is stored: the floating types by themselves, integers and bool as i64. Op is a template
 // over the type that is computed with.
 template <template <class> class Op, bool kColumns, bool kIntegers = true>
 void launch_reduction_of(const ReduceTask& task) {
   switch (static_cast<DType>(task.storage)) {
     case DType::f32:
-      return launch_reduction<Op<float>, RowLoad<float, false>, kColumns>(task);
+      return launch_floats<Op<float>, float, kColumns>(task);
     case DType::f64:
-      return launch_reduction<Op<double>, RowLoad<double, false>, kColumns>(task);
+      return launch_floats<Op<double>, double, kColumns>(task);
     case DType::f16:
-      return launch_reduction<Op<float>, RowLoad<Half, false>, kColumns>(task);
+      return launch_floats<Op<float>, Half, kColumns>(task);
     case DType::bf16:
-      return launch_reduction<Op<float>, RowLoad<BFloat16, false>, kColumns>(task);
+      return launch_floats<Op<float>, BFloat16, kColumns>(task);
     default:
       if constexpr (kIntegers) {
         return launch_reduction<Op<Int64>, AnyLoad<Int64>, kColumns>(task);

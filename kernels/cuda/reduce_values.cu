@@ -19,7 +19,9 @@ struct ValueOp {
   }
 };
 template <class T>
-struct SumOp : ValueOp<rows::SumRow, T> {};
+struct SumOp : ValueOp<rows::SumRow, T> {
+  static constexpr bool whole = true;
+};
 template <class T>
 struct ProdOp : ValueOp<rows::ProdRow, T> {};
 

@@ -12,7 +12,8 @@ inline namespace INGOT_ISA {
 
 template <template <class, int> class F, class S, int kSlots>
 __global__ void __launch_bounds__(row_threads(kSlots),
-                                  row_blocks(16 / sizeof(S), kSlots, F<S, kSlots>::held))
+                                  row_blocks(16 / sizeof(S), kSlots, F<S, kSlots>::held,
+                                             row_threads(kSlots)))
     row_kernel(const typename F<S, kSlots>::Task task, int lanes) {
   wait_for_previous();
   int place = 0;
@@ -35,8 +36,8 @@ void launch_row_formula(const typename F<S, 0>::Task& task) {
   constexpr int width = 16 / sizeof(S);
   const RowShape shape = row_shape(task.n, width);
   const int together = rows_per_block(shape.lanes);
-  const LaunchShape grid{(task.rows + together - 1) / together,
-                         static_cast<unsigned>(shape.lanes * together)};
+  const LaunchShape grid{.blocks = (task.rows + together - 1) / together,
+                         .threads = static_cast<unsigned>(shape.lanes * together)};
   const auto go = [&](auto kernel) { launch(kernel, grid, task, shape.lanes); };
   if constexpr (kHeld) {
     if (task.vectors && task.n % width == 0) {

@@ -19,6 +19,39 @@ __device__ __forceinline__ void map_lanes(const LaneOf<kSlots>& at, const Store&
   });
 }
 
+// exp(x) of an element; of 16-bit rows, whose results keep 11 bits at most, by the power of two
+// that a GPU has a unit for.
+template <class Load, class T>
+__device__ __forceinline__ Num<T> row_exp(Num<T> x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (Load::is_16_bit) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x.v * math::kLog2E));
+    return Num<float>(y);
+  }
+#endif
+  return exp(x);
+}
+
+// x / d for many x and one d, a normal number: with 1 / d rounded, two multiply-adds round the
+// quotient as a division would (Markstein, "Computation of elementary functions on the IBM RISC
+// System/6000", 1990), but for subnormal results. 16-bit rows do without.
+template <class Load>
+class CommonDivisor {
+ public:
+  using N = Num<typename Load::Value>;
+  __device__ __forceinline__ explicit CommonDivisor(N d)
+      : d_(d), inverse_(math::quotient(typename Load::Value(1), d.v)) {}
+  __device__ __forceinline__ N divide(N x) const {
+    const N q = x * inverse_;
+    if constexpr (Load::is_16_bit) return q;
+    return fma(fma(-q, d_, x), inverse_, q);
+  }
+
+ private:
+  N d_, inverse_;
+};
+
 template <class T>
 struct LaneLogSum {
   rows::RowLogSum<T> sums;
@@ -26,44 +59,28 @@ struct LaneLogSum {
 };
 
 // The maximum and the sum of the exponentials. kKeep: x becomes these exponentials where it is
-// held.
-template <bool kKeep, int kSlots, class Load>
+// held. kUse, here and below: of the first of its reductions, as for reduce_lanes.
+template <bool kKeep, int kSlots, int kUse = 0, class Load>
 __device__ __forceinline__ auto log_sum_lanes(const LaneOf<kSlots>& at,
                                               RowValues<kSlots, Load>& x) {
   using T = typename Load::Value;
   using Values = RowValues<kSlots, Load>;
-  const Num<T> m = reduce_values_over<rows::MaxRow, 0, kSlots>(at, x, [](Num<T> v) { return v; });
-  const rows::CentredExp<T> e{nullptr, m};
+  const Num<T> m =
+      reduce_values_over<rows::MaxRow, kUse, kSlots>(at, x, [](Num<T> v) { return v; });
+  const auto e = [=](Num<T> v) { return row_exp<Load>(v - m); };
   Num<T> total;
   if constexpr (kKeep && Values::held) {
     each_vector<kSlots, Load::width>(at, [&](int slot, auto i) {
       auto v = x.get(slot, i, at.n - i);
-      for (int l = 0; l < Load::width; ++l) v.v[l] = e.value(v.v[l]);
+      for (int l = 0; l < Load::width; ++l) v.v[l] = e(v.v[l]);
       x.put(slot, v);
     });
-    total = reduce_values_over<rows::SumRow, 1, kSlots>(at, x, [](Num<T> v) { return v; });
+    total = reduce_values_over<rows::SumRow, kUse + 1, kSlots>(at, x, [](Num<T> v) { return v; });
   } else {
-    total =
-        reduce_values_over<rows::SumRow, 1, kSlots>(at, x, [=](Num<T> v) { return e.value(v); });
+    total = reduce_values_over<rows::SumRow, kUse + 1, kSlots>(at, x, e);
   }
   return LaneLogSum<T>{{m, log(total)}, total};
 }
-
-// x / d for many x and one d: with 1 / d rounded, two multiply-adds round the quotient as a
-// division would (Markstein, "Computation of elementary functions on the IBM RISC System/6000",
-// 1990), but for subnormal results.
-template <class T>
-class CommonDivisor {
- public:
-  __device__ __forceinline__ explicit CommonDivisor(Num<T> d) : d_(d), inverse_(Num<T>(1) / d) {}
-  __device__ __forceinline__ Num<T> divide(Num<T> x) const {
-    const Num<T> q = x * inverse_;
-    return fma(fma(-q, d_, x), inverse_, q);
-  }
-
- private:
-  Num<T> d_, inverse_;
-};
 
 template <int kSlots, class Load, class Store>
 __device__ __forceinline__ void softmax_lanes(const LaneOf<kSlots>& at, const Load& load,
@@ -72,12 +89,11 @@ __device__ __forceinline__ void softmax_lanes(const LaneOf<kSlots>& at, const Lo
   using Values = RowValues<kSlots, Load>;
   Values x(at, load);
   const LaneLogSum<T> s = log_sum_lanes<true, kSlots>(at, x);
-  const rows::CentredExp<T> e{nullptr, s.sums.max};
-  const CommonDivisor<T> total(s.total);
+  const CommonDivisor<Load> total(s.total);
   map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
     auto v = x.get(slot, i, left);
     for (int l = 0; l < Load::width; ++l) {
-      v.v[l] = total.divide(Values::held ? v.v[l] : e.value(v.v[l]));
+      v.v[l] = total.divide(Values::held ? v.v[l] : row_exp<Load>(v.v[l] - s.sums.max));
     }
     return v;
   });
@@ -102,20 +118,27 @@ __device__ __forceinline__ auto logsumexp_lanes(const LaneOf<kSlots>& at, const 
   return log_sum_lanes<false, kSlots>(at, x).sums.logsumexp();
 }
 
+// sum(dy * y)
+template <int kSlots, int kUse = 0, class Load>
+__device__ __forceinline__ auto product_sum_lanes(const LaneOf<kSlots>& at,
+                                                  const RowValues<kSlots, Load>& dy,
+                                                  const RowValues<kSlots, Load>& y) {
+  using R = ValueReducer<rows::SumRow, typename Load::Value>;
+  return reduce_over<R, kUse, kSlots, Load>(at, [&](int slot, auto i, auto left) {
+    const auto g = dy.get(slot, i, left), p = y.get(slot, i, left);
+    States<R, Load::width> s;
+#pragma unroll
+    for (int l = 0; l < Load::width; ++l) s.v[l] = g.v[l] * p.v[l];
+    return s;
+  });
+}
+
 template <int kSlots, class Load, class Store>
 __device__ __forceinline__ void softmax_backward_lanes(const LaneOf<kSlots>& at,
                                                        const Load& load_dy, const Load& load_y,
                                                        const Store& store) {
-  using T = typename Load::Value;
-  using R = ValueReducer<rows::SumRow, T>;
-  constexpr int kWidth = Load::width;
   RowValues<kSlots, Load> dy(at, load_dy), y(at, load_y);
-  const Num<T> total = reduce_over<R, 0, kSlots, Load>(at, [&](int slot, auto i, auto left) {
-    const auto g = dy.get(slot, i, left), p = y.get(slot, i, left);
-    States<R, kWidth> s;
-    for (int l = 0; l < kWidth; ++l) s.v[l] = g.v[l] * p.v[l];
-    return s;
-  });
+  const auto total = product_sum_lanes(at, dy, y);
   map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
     auto v = dy.get(slot, i, left);
     const auto p = y.get(slot, i, left);
@@ -141,32 +164,53 @@ __device__ __forceinline__ void log_softmax_backward_lanes(const LaneOf<kSlots>&
 }
 
 // centre_row(): the quotient, corrected by the mean of what is left.
-template <int kSlots, class Values>
+template <int kSlots, int kUse = 0, class Values>
 __device__ __forceinline__ auto centre_lanes(const LaneOf<kSlots>& at, const Values& x) {
   using N = Num<typename Values::Value>;
   const N count(at.n);
-  const N mean = reduce_values_over<rows::SumRow, 0, kSlots>(at, x, [](N v) { return v; }) / count;
-  const N rest = reduce_values_over<rows::SumRow, 1, kSlots>(at, x, [=](N v) { return v - mean; });
+  const N mean =
+      reduce_values_over<rows::SumRow, kUse, kSlots>(at, x, [](N v) { return v; }) / count;
+  const N rest =
+      reduce_values_over<rows::SumRow, kUse + 1, kSlots>(at, x, [=](N v) { return v - mean; });
   return mean + rest / count;
 }
 
-template <int kSlots, class Values, class N>
+template <int kSlots, int kUse = 2, class Values, class N>
 __device__ __forceinline__ N squares_lanes(const LaneOf<kSlots>& at, const Values& x, N centre) {
-  return reduce_values_over<rows::SumRow, 2, kSlots>(at, x, [=](N v) {
+  return reduce_values_over<rows::SumRow, kUse, kSlots>(at, x, [=](N v) {
     const N d = v - centre;
     return d * d;
   });
 }
 
+// 1 / n, and 1 / sqrt(x) within 2 last places: a division and a root take longer than a whole
+// thread's share of a row.
+template <class T, class I>
+__device__ __forceinline__ T inverse_count(I n) {
+  return math::quotient(T(1), static_cast<T>(n));
+}
+template <class T>
+__device__ __forceinline__ Num<T> inverse_root(Num<T> x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (is_same_type<T, float>) {
+    float y;
+    asm("rsqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x.v));
+    return Num<float>(y);
+  }
+#endif
+  return rsqrt(x);
+}
+
 // Mean and variance in two passes: the second one, around the first quotient, gives what the mean
 // is off by and the squares, which are then moved to it.
-template <int kSlots, class Values, class N>
+template <int kSlots, int kUse = 0, class Values, class N>
 __device__ __forceinline__ auto moments_lanes(const LaneOf<kSlots>& at, const Values& x, N eps) {
   using T = typename Values::Value;
   using R = TwoSums<T>;
-  const N count(at.n);
-  const N first = reduce_values_over<rows::SumRow, 0, kSlots>(at, x, [](N v) { return v; }) / count;
-  const auto sums = reduce_over<R, 1, kSlots, Values>(at, [&](int slot, auto i, auto left) {
+  const N per(inverse_count<T>(at.n));
+  const N first =
+      reduce_values_over<rows::SumRow, kUse, kSlots>(at, x, [](N v) { return v; }) * per;
+  const auto sums = reduce_over<R, kUse + 1, kSlots, Values>(at, [&](int slot, auto i, auto left) {
     const auto v = x.get(slot, i, left);
     States<R, Values::width> s;
 #pragma unroll
@@ -176,9 +220,9 @@ __device__ __forceinline__ auto moments_lanes(const LaneOf<kSlots>& at, const Va
     }
     return s;
   });
-  const N off = sums.a / count;
+  const N off = sums.a * per;
   const N squares = max(sums.b - sums.a * off, N(0));
-  return rows::RowMoments<T>{first + off, rsqrt(squares / count + eps)};
+  return rows::RowMoments<T>{first + off, inverse_root(squares * per + eps)};
 }
 
 // Weight and bias: loads that may be absent, as `given` says.
@@ -206,6 +250,22 @@ __device__ __forceinline__ auto layer_norm_lanes(const LaneOf<kSlots>& at, const
   return m;
 }
 
+// sum(g) and sum(g * h); g(slot, i, left): a vector of dy * weight.
+template <int kSlots, int kUse = 0, class Load, class G>
+__device__ __forceinline__ auto norm_gradient_sums(const LaneOf<kSlots>& at, const G& g_of,
+                                                   const RowValues<kSlots, Load>& x,
+                                                   rows::RowMoments<typename Load::Value> m) {
+  using R = TwoSums<typename Load::Value>;
+  return reduce_over<R, kUse, kSlots, Load>(at, [&](int slot, auto i, auto left) {
+    const auto g = g_of(slot, i, left);
+    const auto v = x.get(slot, i, left);
+    States<R, Load::width> s;
+#pragma unroll
+    for (int l = 0; l < Load::width; ++l) s.v[l] = {g.v[l], g.v[l] * m.normal(v.v[l])};
+    return s;
+  });
+}
+
 template <int kSlots, class Load, class Store>
 __device__ __forceinline__ void layer_norm_backward_lanes(const LaneOf<kSlots>& at,
                                                           const Load& load_dy, const Load& load_x,
@@ -213,8 +273,6 @@ __device__ __forceinline__ void layer_norm_backward_lanes(const LaneOf<kSlots>& 
                                                           rows::RowMoments<typename Load::Value> m,
                                                           const Store& store) {
   using T = typename Load::Value;
-  using R = TwoSums<T>;
-  constexpr int kWidth = Load::width;
   RowValues<kSlots, Load> dy(at, load_dy), x(at, load_x);
   const auto gradient = [&](int slot, auto i, auto left) {  // dy * weight
     auto g = dy.get(slot, i, left);
@@ -235,14 +293,8 @@ __device__ __forceinline__ void layer_norm_backward_lanes(const LaneOf<kSlots>& 
       return gradient(slot, i, left);
     }
   };
-  const auto sums = reduce_over<R, 0, kSlots, Load>(at, [&](int slot, auto i, auto left) {
-    const auto g = g_of(slot, i, left);
-    const auto v = x.get(slot, i, left);
-    States<R, kWidth> s;
-    for (int l = 0; l < kWidth; ++l) s.v[l] = {g.v[l], g.v[l] * m.normal(v.v[l])};
-    return s;
-  });
-  const Num<T> count(at.n), mean_g = sums.a / count, mean_gh = sums.b / count;
+  const auto sums = norm_gradient_sums(at, g_of, x, m);
+  const Num<T> per(inverse_count<T>(at.n)), mean_g = sums.a * per, mean_gh = sums.b * per;
   map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
     auto g = g_of(slot, i, left);
     const auto v = x.get(slot, i, left);

@@ -81,24 +81,24 @@ struct States {
   // kWhole: `left` is never between 0 and the width.
   template <bool kWhole, class I>
   __device__ __forceinline__ typename R::State fold(I left) {
+    if constexpr (!kWhole) {
 #pragma unroll
-    for (int e = 0; e < kWidth; ++e) v[e] = (kWhole ? 0 : e) < left ? v[e] : R::identity();
+      for (int e = 0; e < kWidth; ++e) v[e] = e < left ? v[e] : R::identity();
+    }
 #pragma unroll
     for (int half = kWidth / 2; half > 0; half /= 2) {
 #pragma unroll
       for (int e = 0; e < half; ++e) v[e] = R::merge(v[e], v[e + half]);
     }
-    return v[0];
+    return !kWhole || left > 0 ? v[0] : R::identity();
   }
 };
 
-// The x of `count` neighbouring threads, at most 2 * kMost, folded in halves.
-template <class R, int kMost>
-__device__ __forceinline__ typename R::State fold_threads(typename R::State x, int count) {
+// x of 2 * kFrom neighbouring threads folded in halves, down to pairs kTo apart.
+template <class R, int kFrom, int kTo = 1>
+__device__ __forceinline__ typename R::State fold_threads(typename R::State x) {
 #pragma unroll
-  for (int step = kMost; step > 0; step /= 2) {
-    if (step < count) x = R::merge(x, shuffle_xor(x, step));
-  }
+  for (int step = kFrom; step >= kTo; step /= 2) x = R::merge(x, shuffle_xor(x, step));
   return x;
 }
 
@@ -107,18 +107,24 @@ __device__ __forceinline__ typename R::State fold_threads(typename R::State x, i
 // needs one barrier only; no call may stand in a loop.
 template <class R, int kUse>
 __device__ __forceinline__ typename R::State reduce_lanes(typename R::State x, int lanes) {
+  if (lanes < kWarp) {
+    for (int step = lanes / 2; step > 0; step /= 2) x = R::merge(x, shuffle_xor(x, step));
+    return x;
+  }
+  x = fold_threads<R, kWarp / 2>(x);
+  if (lanes == kWarp) return x;
   constexpr int kMostWarps = kMostRowLanes / kWarp;
-  x = fold_threads<R, kWarp / 2>(x, lanes);
-  if (lanes <= kWarp) return x;
   __shared__ typename R::State of_warp[kMostWarps];
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp;
   const int warps = lanes / kWarp;
   if (thread % kWarp == 0) of_warp[warp] = x;
   __syncthreads();
   const int first = static_cast<int>(blockDim.x) == lanes ? 0 : warp / warps * warps;
-  const int other = thread % kMostWarps;
+  // Every 4 or 16 threads fold all of them; identities change nothing.
+  const int other = thread % (warps > 4 ? kMostWarps : 4);
   x = other < warps ? of_warp[first + other] : R::identity();
-  return fold_threads<R, kMostWarps / 2>(x, warps);
+  if (warps > 4) x = fold_threads<R, kMostWarps / 2, 4>(x);
+  return fold_threads<R, 2>(x);
 }
 
 // A thread's place in its row. Index: int where rows are short enough.
@@ -164,7 +170,9 @@ class RowValues {
   static constexpr bool whole = Load::whole;
   using Vector = RowVector<Value, width>;
   static constexpr bool held = true;
-  __device__ __forceinline__ RowValues(const LaneOf<kSlots>& at, const Load& load) {
+  RowValues() = default;
+  template <class From>
+  __device__ __forceinline__ RowValues(const LaneOf<kSlots>& at, const From& load) {
     each_vector<kSlots, Load::width>(at, [&](int slot, int i) { v_[slot] = load(i, at.n - i); });
   }
   __device__ __forceinline__ Vector get(int slot, int, int) const { return v_[slot]; }
@@ -236,7 +244,7 @@ __device__ __forceinline__ typename R::State reduce_once(const RowLane<int>& at,
     for (int u = 0; u < kAhead; ++u) s[u] = load(i + u * step, at.n - (i + u * step));
 #pragma unroll
     for (int u = 0; u < kAhead; ++u)
-      sum = R::merge(sum, s[u].template fold<false>(at.n - (i + u * step)));
+      sum = R::merge(sum, s[u].template fold<Load::whole>(at.n - (i + u * step)));
   }
   return reduce_lanes<R, 0>(sum, at.lanes);
 }

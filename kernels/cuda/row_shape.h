@@ -43,11 +43,11 @@ INGOT_DEVICE constexpr RowShape row_shape(Int64 n, int width) {
 // Rows that share a block.
 INGOT_DEVICE constexpr int rows_per_block(int lanes) { return lanes < 128 ? 128 / lanes : 1; }
 
-// The largest block of the kernels with so many slots, and how many of them an SM should hold: what
-// keeps the compiler from spending registers on fewer, larger blocks. `held`: operands that stay in
-// registers.
+// The largest block of the kernels with so many slots, and how many blocks of a size an SM should
+// hold: what keeps the compiler from spending registers on fewer, larger blocks. `held`: operands
+// that stay in registers.
 INGOT_DEVICE constexpr int row_threads(int slots) { return slots == 1 ? 128 : kMostRowLanes; }
-INGOT_DEVICE constexpr int row_blocks(int width, int slots, int held) {
+INGOT_DEVICE constexpr int row_blocks(int width, int slots, int held, int block) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
   constexpr int most = 1024;
 #elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890)
@@ -55,10 +55,10 @@ INGOT_DEVICE constexpr int row_blocks(int width, int slots, int held) {
 #else
   constexpr int most = 2048;
 #endif
-  const int elements = slots * width * held, few = width == 8 ? 17 : 16;
-  const int wanted = slots == 0 ? 1024 : elements < few ? 1536 : elements <= 32 ? 1024 : 512;
+  const int elements = slots * width * held;
+  const int wanted = slots == 0 ? 1024 : elements <= 16 ? 1536 : elements <= 32 ? 1024 : 512;
   const int threads = wanted < most ? wanted : most;
-  return threads < row_threads(slots) ? 1 : threads / row_threads(slots);
+  return threads < block ? 1 : threads / block;
 }
 
 }  // namespace INGOT_ISA

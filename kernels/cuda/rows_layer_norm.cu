@@ -47,12 +47,12 @@ struct LayerNormBackward {
 };
 
 // The columns of dy * h and of dy, h = (x - mean) * rstd of their row.
-template <class S>
+template <class S, bool kWhole>
 struct NormTerms {
   using T = typename ComputeTypeOf<S>::type;
   using R = TwoSums<T>;
-  static constexpr int width = RowLoad<S, false>::width;
-  RowLoad<S, false> dy, x;
+  static constexpr int width = RowLoad<S, kWhole>::width;
+  RowLoad<S, kWhole> dy, x;
   const T *mean, *rstd;
   Int64 cols;
   int left;
@@ -69,11 +69,11 @@ struct NormTerms {
   }
 };
 
-template <class S>
+template <class S, bool kWhole>
 __global__ void __launch_bounds__(kColumnThreads)
     norm_parameters_kernel(const NormParametersTask p, int lanes) {
   wait_for_previous();
-  using Terms = NormTerms<S>;
+  using Terms = NormTerms<S, kWhole>;
   using T = typename Terms::T;
   constexpr int width = Terms::width;
   const ColumnBlock at(p.rows, p.cols, p.pieces, p.piece, lanes, width);
@@ -98,11 +98,13 @@ __global__ void __launch_bounds__(kColumnThreads)
 
 template <class S>
 void launch_parameters(const NormParametersTask& task) {
-  constexpr int width = NormTerms<S>::width;
+  constexpr int width = 16 / sizeof(S);
   const int lanes = column_lanes(task.cols, width);
   const Int64 strip = Int64(lanes) * width;
-  launch(norm_parameters_kernel<S>,
-         {task.pieces * ((task.cols + strip - 1) / strip), kColumnThreads}, task, lanes);
+  const bool whole = task.vectors && task.cols % width == 0;
+  launch(whole ? norm_parameters_kernel<S, true> : norm_parameters_kernel<S, false>,
+         {.blocks = task.pieces * ((task.cols + strip - 1) / strip), .threads = kColumnThreads},
+         task, lanes);
 }
 
 }  // namespace

@@ -141,9 +141,10 @@ union Twins {
   }
 };
 
-// From a vector in memory to what is computed with, and back.
+// From a vector in memory to what is computed with, and back. By value: a reference into memory
+// would be read an element at a time.
 template <class S, int W, class T>
-INGOT_INLINE void widen_all(const Pack<S, W>& from, Num<T>* to) {
+INGOT_INLINE void widen_all(Pack<S, W> from, Num<T>* to) {
   if constexpr (is_same_type<S, T>) {
     for (int e = 0; e < W; ++e) to[e] = Num<T>(from.v[e]);
   } else {

@@ -37,6 +37,22 @@ INGOT_INLINE float mad(float a, float b, float c) { return a * b + c; }
 INGOT_INLINE double mad(double a, double b, double c) { return a * b + c; }
 #endif
 
+// a / b where b and 1 / b are normal numbers: a GPU's reciprocal made right by multiply-adds, as a
+// division is but for the branch to its rare cases, which keeps elements from overlapping. A
+// subnormal quotient may be off by its last place.
+INGOT_INLINE float quotient(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+  r = mad(mad(-b, r, 1.0f), r, r);
+  const float q = a * r;
+  return mad(mad(-b, q, a), r, q);
+#else
+  return a / b;
+#endif
+}
+INGOT_INLINE double quotient(double a, double b) { return a / b; }
+
 // NaN passes through.
 INGOT_INLINE float clamp(float x, float low, float high) {
   const float y = x < low ? low : x;

@@ -115,7 +115,7 @@ INGOT_INLINE float sigmoid(float x) {
 INGOT_INLINE float device_sigmoid(float x) {
   const float e = ::expf(-::fabsf(x));
   const float sum = 1.0f + e, lost = e - (sum - 1.0f);
-  const float q = (x < 0.0f ? e : 1.0f) / sum;
+  const float q = quotient(x < 0.0f ? e : 1.0f, sum);
   return mad(-q, lost, q);
 }
 #define INGOT_F32(function, x) device_##function(x)

@@ -64,7 +64,7 @@ INGOT_INLINE float normal_cdf(float x) {
   d = mad(d, a, 0x1.71c5fcp+0f);
   d = mad(d, a, 0x1.cfd13ep+0f);
   d = mad(d, a, 1.0f);
-  const float lower = scale(e.mantissa * (n / d), e.exponent);
+  const float lower = scale(e.mantissa * quotient(n, d), e.exponent);
   return x > 0.0f ? 1.0f - lower : lower;
 }
 

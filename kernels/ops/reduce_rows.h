@@ -55,6 +55,17 @@ struct ProdRow : SumRow {
   }
 };
 
+// max(), or one instruction; which zero and which NaN does not matter here.
+INGOT_INLINE Num<float> larger_float(Num<float> a, Num<float> b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  float y;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a.v), "f"(b.v));
+  return Num<float>(y);
+#else
+  return max(a, b);
+#endif
+}
+
 // NaN wins. An extreme that is zero is +0, so that which zero came first does not show.
 struct MaxRow {
   static constexpr bool repeatable = true;
@@ -68,6 +79,7 @@ struct MaxRow {
   }
   template <class T>
   INGOT_HD static Num<T> combine(Num<T> a, Num<T> b) {
+    if constexpr (is_same_type<T, float>) return larger_float(a, b);
     return max(a, b);
   }
   template <class T>
