@@ -15,14 +15,19 @@ using Clock = std::chrono::steady_clock;
 
 struct Operands {
   Tensor x, w, b;
+  bool on_gpu;
   Operands(i64 n, const Setup& setup)
       : x(randn({n, n}, setup.options())),
         w(randn({n, n}, setup.options())),
-        b(randn({n, n}, setup.options())) {}
+        b(randn({n, n}, setup.options())),
+        on_gpu(setup.device.is_cuda()) {}
   // One call; the result is dropped, as in a loop whose last result alone matters.
   template <class F>
   void call(const F& f) const {
     (void)f(x, w, b);
+  }
+  void wait() const {
+    if (on_gpu) cuda::synchronize(x.device());
   }
 };
 
@@ -74,28 +79,39 @@ Window middle_of(std::vector<Window> windows) {
 // batches, or the clock would be part of the result.
 template <class F, class G>
 void measure_calls(const F& eager, const G& compiled, const Operands& operands, Pair& pair) {
-  constexpr double kBatch_us = 50, kBudget_us = 500'000;
+  // A batch on a GPU is longer: the wait at its end is part of it.
+  const double batch_us = operands.on_gpu ? 500 : 50;
+  constexpr double kBudget_us = 500'000;
   constexpr std::size_t kLeastRounds = 5;
+  operands.wait();
   const Clock::time_point probe = Clock::now();
   operands.call(eager);
-  const int calls = static_cast<int>(std::clamp(kBatch_us / microseconds_since(probe), 1.0, 100.0));
-  const auto time = [&](const auto& f) {
+  operands.wait();
+  const int calls = static_cast<int>(std::clamp(batch_us / microseconds_since(probe), 1.0, 100.0));
+  struct Times {
+    std::vector<double> host, call;
+  };
+  const auto time = [&](const auto& f, Times& times) {
     const Clock::time_point start = Clock::now();
     for (int i = 0; i < calls; ++i) operands.call(f);
-    return microseconds_since(start) / calls;
+    times.host.push_back(microseconds_since(start) / calls);
+    operands.wait();
+    times.call.push_back(operands.on_gpu ? microseconds_since(start) / calls : times.host.back());
   };
-  std::vector<double> eager_us, compiled_us;
+  Times of_eager, of_compiled;
   int wins = 0;
   const Clock::time_point start = Clock::now();
-  while (eager_us.size() < kLeastRounds || microseconds_since(start) < kBudget_us) {
-    eager_us.push_back(time(eager));
-    compiled_us.push_back(time(compiled));
-    wins += compiled_us.back() < eager_us.back() ? 1 : 0;
+  while (of_eager.call.size() < kLeastRounds || microseconds_since(start) < kBudget_us) {
+    time(eager, of_eager);
+    time(compiled, of_compiled);
+    wins += of_compiled.call.back() < of_eager.call.back() ? 1 : 0;
   }
-  pair.eager.host_us = median(eager_us);
-  pair.compiled.host_us = median(compiled_us);
-  pair.compiled.speedup = pair.eager.host_us / pair.compiled.host_us;
-  pair.compiled.wins = wins / static_cast<double>(eager_us.size());
+  pair.eager.host_us = median(of_eager.host);
+  pair.compiled.host_us = median(of_compiled.host);
+  pair.eager.call_us = median(of_eager.call);
+  pair.compiled.call_us = median(of_compiled.call);
+  pair.compiled.speedup = pair.eager.call_us / pair.compiled.call_us;
+  pair.compiled.wins = wins / static_cast<double>(of_eager.call.size());
 }
 
 // Of several windows the middle one: a call that the system interrupts spoils a sum of three. The
@@ -110,7 +126,7 @@ void measure_warm(const F& eager, const G& compiled, const Operands& operands, P
       .wait = 1,
       .warmup = 1,
       .active = Window::kCalls,
-      .skip_first = static_cast<int>(std::clamp(kSettle_us / pair.eager.host_us, 1.0, 2000.0))};
+      .skip_first = static_cast<int>(std::clamp(kSettle_us / pair.eager.call_us, 1.0, 2000.0))};
   std::vector<Window> of_eager, of_compiled;
   for (int i = 0; i < count; ++i) {
     of_eager.push_back(profile(eager, operands, schedule));

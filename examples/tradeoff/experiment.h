@@ -27,12 +27,16 @@ struct Window {
 struct Row {
   ingot::i64 n = 0;
   bool compiled = false;
-  double host_us = 0;                  // one call, kernel bodies included, nothing recorded
-  double device_us = 0;                // its kernel bodies
+  // One call, nothing recorded, until it returns: kernel bodies included on the CPU, work that it
+  // gives to a GPU not.
+  double host_us = 0;
+  // The same until what it computes is there, of calls made one after the other.
+  double call_us = 0;
+  double device_us = 0;                // its kernel bodies, or its work on the GPU
   std::optional<ingot::i64> launches;  // how many they are; none if nothing was recorded
   double first_call_ms = 0;  // the first call at this size; compiled: it records and builds a plan
   Window cold, warm;         // the first calls; after wait 1, warmup 1
-  // Of a compiled row: what the ledger says, eager's host_us over this one's, and the share of the
+  // Of a compiled row: what the ledger says, eager's call_us over this one's, and the share of the
   // rounds in which compiled was the faster one.
   std::optional<ingot::Ledger> ledger;
   std::optional<double> speedup;

@@ -57,9 +57,9 @@ void run(const Settings& settings, const Setup& setup) {
   std::vector<Pair> pairs;
   for (const std::int64_t n : settings.sizes) {
     pairs.push_back(measure(n, setup));
-    print_pair(pairs.back());
+    print_pair(pairs.back(), setup);
   }
-  print_legend();
+  print_legend(setup);
 
   std::vector<Pair> ends = {pairs.front()};
   if (pairs.size() > 1) ends.push_back(pairs.back());

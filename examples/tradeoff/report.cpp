@@ -31,7 +31,7 @@ std::string break_even(const Row& row) {
   return calls ? text("%.0f", std::max(1.0, *calls)) : "-";
 }
 
-void print_row(const Row& row) {
+void print_row(const Row& row, bool on_gpu) {
   const std::string verdict = to_string(row.warm.verdict.kind);
   const std::string launches = row.launches ? std::to_string(*row.launches) : "-";
   std::string of_compiling[] = {"-", "-", "-"};
@@ -41,9 +41,10 @@ void print_row(const Row& row) {
     of_compiling[1] = text("%.2fx", *row.speedup);
     of_compiling[2] = break_even(row);
   }
-  std::printf("%5s  %-8s %10s %10s %8s %10s %8s %8s %10s  %s\n",
+  const std::string call = on_gpu ? text(" %10s", time(row.call_us).c_str()) : "";
+  std::printf("%5s  %-8s %10s%s %10s %8s %10s %8s %8s %10s  %s\n",
               row.compiled ? "" : text("%lld", static_cast<long long>(row.n)).c_str(),
-              row.compiled ? "compiled" : "eager", time(row.host_us).c_str(),
+              row.compiled ? "compiled" : "eager", time(row.host_us).c_str(), call.c_str(),
               time(row.device_us).c_str(), launches.c_str(), time(row.first_call_ms * 1000).c_str(),
               of_compiling[0].c_str(), of_compiling[1].c_str(), of_compiling[2].c_str(),
               verdict.c_str());
@@ -96,6 +97,7 @@ examples::JsonObject json_of(const Row& row, const Setup& setup) {
       .add("device", setup.device.str())
       .add("dtype", name(setup.dtype))
       .add("host_us", row.host_us)
+      .add("call_us", row.call_us)
       .add("device_us", row.device_us)
       .add("launches", row.launches)
       .add("first_call_ms", row.first_call_ms)
@@ -115,21 +117,31 @@ void print_heading(const Setup& setup) {
       "matmul(x, w) + b, all n x n, %s on %s, %d threads. Medians; eager and compiled in "
       "turn.\n\n",
       name(setup.dtype), setup.device.str().c_str(), num_threads());
-  std::printf("%5s  %-8s %10s %10s %8s %10s %8s %8s %10s  %s\n", "n", "mode", "host", "bodies",
-              "launches", "first call", "guard ns", "speedup", "break even", "verdict");
+  std::printf("%5s  %-8s %10s%s %10s %8s %10s %8s %8s %10s  %s\n", "n", "mode", "host",
+              setup.device.is_cuda() ? "       call" : "", "bodies", "launches", "first call",
+              "guard ns", "speedup", "break even", "verdict");
 }
 
-void print_pair(const Pair& pair) {
-  print_row(pair.eager);
-  print_row(pair.compiled);
+void print_pair(const Pair& pair, const Setup& setup) {
+  print_row(pair.eager, setup.device.is_cuda());
+  print_row(pair.compiled, setup.device.is_cuda());
   std::fflush(stdout);
 }
 
-void print_legend() {
+void print_legend(const Setup& setup) {
   std::printf(
-      "\n"
-      "  host        one call, from the caller's side, kernel bodies included\n"
-      "  bodies      the part of it in which kernels compute; launches says how many there are\n"
+      "%s",
+      setup.device.is_cuda()
+          ? "\n"
+            "  host        one call until it returns: it has given its work to the GPU\n"
+            "  call        one call until that work is done, of calls in a row; the speedup is "
+            "of these\n"
+            "  bodies      the time in which its kernels ran on the GPU, as recorded there\n"
+          : "\n"
+            "  host        one call, from the caller's side, kernel bodies included\n"
+            "  bodies      the part of it in which kernels compute; launches says how many "
+            "there are\n");
+  std::printf(
       "  guard ns    a replayed call until its plan starts: the function's own host work, and the\n"
       "              proof that it does what was recorded\n"
       "  break even  calls until the saving has paid for building the plan; never: none is "

@@ -8,8 +8,8 @@
 #include "experiment.h"
 
 void print_heading(const Setup& setup);
-void print_pair(const Pair& pair);
-void print_legend();
+void print_pair(const Pair& pair, const Setup& setup);
+void print_legend(const Setup& setup);
 
 // Self CPU against Self device for these pairs, cold and warm, and what follows from it.
 void print_profiles(const std::vector<Pair>& pairs);
