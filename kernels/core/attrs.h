@@ -32,7 +32,7 @@ struct Attrs {
 };
 
 // Of an op that is told nothing. Compared by address where that saves a comparison by value.
-inline constexpr Attrs kNoAttrs;
+inline constexpr Attrs kNoAttrs{};
 
 // A random op's place in its generator's stream (Philox key and 64-bit counter offset).
 struct Ticket {
