@@ -174,8 +174,8 @@ void launch_rows_of(const ReduceTask& task) {
   const int lanes = row_shape(task.pieces > 1 ? task.piece : task.n, Load::width).lanes;
   const int together = rows_per_block(lanes);
   launch(reduce_rows_kernel<Op, Load>,
-         {.blocks = (task.groups * task.pieces + together - 1) / together,
-          .threads = static_cast<unsigned>(lanes * together)},
+         {(task.groups * task.pieces + together - 1) / together,
+          static_cast<unsigned>(lanes * together)},
          task, lanes);
 }
 
@@ -184,9 +184,8 @@ void launch_columns_of(const ReduceTask& task) {
   const int lanes = column_lanes(task.cols, Load::width);
   const Int64 strip = Int64(lanes) * Load::width;
   launch(reduce_columns_kernel<Op, Load>,
-         {.blocks = task.groups * task.pieces * ((task.cols + strip - 1) / strip),
-          .threads = kColumnThreads},
-         task, lanes);
+         {task.groups * task.pieces * ((task.cols + strip - 1) / strip), kColumnThreads}, task,
+         lanes);
 }
 
 template <class Op, class Load, bool kColumns>
