@@ -103,8 +103,7 @@ void launch_parameters(const NormParametersTask& task) {
   const Int64 strip = Int64(lanes) * width;
   const bool whole = task.vectors && task.cols % width == 0;
   launch(whole ? norm_parameters_kernel<S, true> : norm_parameters_kernel<S, false>,
-         {.blocks = task.pieces * ((task.cols + strip - 1) / strip), .threads = kColumnThreads},
-         task, lanes);
+         {task.pieces * ((task.cols + strip - 1) / strip), kColumnThreads}, task, lanes);
 }
 
 }  // namespace
