@@ -139,12 +139,14 @@ class Aggregator {
     bool merged = belongs_to_parent(lane, s);
     (s.is_kernel() ? row.self_device_us : row.self_cpu_us) += us(s.self);
     row.self_memory += s.self_memory;
+    row.self_gpu_memory += s.self_gpu_memory;
     if (merged) return;
     row.calls += 1;
     samples_[index].push_back(s.duration());
     if (inside_same_row(lane, s, index)) return;
     row.device_total_us += us(s.device);
     row.memory += s.memory;
+    row.gpu_memory += s.gpu_memory;
     if (!s.is_kernel()) row.cpu_total_us += us(s.duration());
   }
 

@@ -30,19 +30,21 @@ struct Row {
   double cpu_total_us = 0;  // kernel bodies and inner events included
   double self_device_us = 0;
   double device_total_us = 0;
-  double median_us = 0, p95_us = 0;  // of one call, begin to end
+  double median_us = 0, p95_us = 0;  // of one call, begin to end; of a graph's op on the GPU
   double flops = 0;                  // transcendental functions count as one each
   double bytes = 0;                  // each operand and result once
   double roofline_us = 0;      // the least time that the roofline allows for these flops and bytes
   double cost_us = 0;          // device time of the calls whose cost is known
   std::int64_t gpu_work = 0;   // kernels, copies and sets on a GPU
   double launch_delay_us = 0;  // median, from the begin of a launch's call to its start there
-  std::int64_t memory = 0, self_memory = 0;  // bytes allocated minus freed
+  std::int64_t memory = 0, self_memory = 0;          // bytes allocated minus freed on the host,
+  std::int64_t gpu_memory = 0, self_gpu_memory = 0;  // and on GPUs
 };
 
 struct TableOptions {
   // cpu_time, cpu_time_total, self_cpu_time_total, device_time, device_time_total,
   // self_device_time_total (cuda_... is the same), cpu_memory_usage, self_cpu_memory_usage,
+  // cuda_memory_usage, self_cuda_memory_usage,
   // cpu_time_median, cpu_time_p95, flops, count, name. Empty: self_cpu_time_total.
   std::string sort_by = {};
   int row_limit = 100;  // -1: all

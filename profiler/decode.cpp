@@ -173,7 +173,9 @@ class LaneDecoder {
     lane_.memory.push_back(
         {time(r.head.ticks), r.device, r.address, r.bytes, r.allocated, r.reserved});
     auto owner = std::find_if(open_.rbegin(), open_.rend(), [](int i) { return i != kHidden; });
-    if (owner != open_.rend()) lane_.slices[*owner].self_memory += r.bytes;
+    if (owner == open_.rend()) return;
+    Slice& s = lane_.slices[*owner];
+    (r.device.is_cpu() ? s.self_memory : s.self_gpu_memory) += r.bytes;
   }
 
   const RawWindow& raw_;

@@ -28,6 +28,7 @@ struct Unit {
   std::int64_t events = 0, launches = 0;
   double self_host = 0, self_device = 0;  // as the table counts them
   bool compiles = false;
+  bool unseen = false;  // kernels were launched on a GPU that nobody observed
 
   // Beside a GPU: `device` is the time in which work ran that this unit launched, `wall` what the
   // unit added to the time until all work so far was done, `host_work` the host's time without its

@@ -142,7 +142,14 @@ void add_first_steps(const Timeline& timeline, Averages::Data& data) {
 void add_gpu(const Timeline& timeline, Averages::Data& data) {
   data.gpu_source = timeline.gpu.source;
   data.on_gpu = timeline.on_gpu();
-  if (!timeline.gpu.recorded()) return;
+  if (!timeline.gpu.recorded()) {
+    if (launches_unseen(timeline)) {
+      data.gpu_lines = {
+          "GPU: not recorded, what launches took there is unknown; ask for "
+          "Activity::CUDA, or begin the session once a tensor is on the GPU"};
+    }
+    return;
+  }
   data.gpu_lines = gpu_lines(timeline.gpu);
   data.kernels = kernel_totals(timeline);
 }

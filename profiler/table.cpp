@@ -37,6 +37,8 @@ constexpr SortKey kSortKeys[] = {
     {"cuda_time", [](const Row& r) { return per_call(r.device_total_us, r); }},
     {"cpu_memory_usage", [](const Row& r) { return static_cast<double>(r.memory); }},
     {"self_cpu_memory_usage", [](const Row& r) { return static_cast<double>(r.self_memory); }},
+    {"cuda_memory_usage", [](const Row& r) { return static_cast<double>(r.gpu_memory); }},
+    {"self_cuda_memory_usage", [](const Row& r) { return static_cast<double>(r.self_gpu_memory); }},
     {"count", [](const Row& r) { return static_cast<double>(r.calls); }},
     {"flops", [](const Row& r) { return r.flops; }},
     {"cpu_time_median", [](const Row& r) { return r.median_us; }},
@@ -219,6 +221,10 @@ std::string Averages::table(const TableOptions& options) const {
   if (d.with_memory) {
     t.column("CPU Mem", [](const Row& r) { return format_bytes(r.memory); });
     t.column("Self CPU Mem", [](const Row& r) { return format_bytes(r.self_memory); });
+    if (d.on_gpu) {
+      t.column("CUDA Mem", [](const Row& r) { return format_bytes(r.gpu_memory); });
+      t.column("Self CUDA Mem", [](const Row& r) { return format_bytes(r.self_gpu_memory); });
+    }
   }
   t.column("# of Calls", [](const Row& r) { return std::to_string(r.calls); });
   if (with_cost) {
@@ -249,15 +255,17 @@ std::string Averages::csv() const {
   std::string out =
       "name,count,self_cpu_time_total,cpu_time_total,self_device_time_total,device_time_total,"
       "median,p95,flops,bytes,cost_time,roofline_time,cpu_memory_usage,self_cpu_memory_usage,"
-      "input_shapes,source_location,fused_from,gpu_work,launch_delay\n";
+      "input_shapes,source_location,fused_from,gpu_work,launch_delay,"
+      "cuda_memory_usage,self_cuda_memory_usage\n";
   for (const Row& r : data_->rows) {
     fmt::format_to(std::back_inserter(out),
                    "{},{},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.3f},{:.0f},{:.0f},{:.3f},{:.3f},{},"
-                   "{},{},{},{},{},{:.3f}\n",
+                   "{},{},{},{},{},{:.3f},{},{}\n",
                    csv_cell(r.name), r.calls, r.self_cpu_us, r.cpu_total_us, r.self_device_us,
                    r.device_total_us, r.median_us, r.p95_us, r.flops, r.bytes, r.cost_us,
                    r.roofline_us, r.memory, r.self_memory, csv_cell(r.shapes), csv_cell(r.source),
-                   csv_cell(r.fused_from), r.gpu_work, r.launch_delay_us);
+                   csv_cell(r.fused_from), r.gpu_work, r.launch_delay_us, r.gpu_memory,
+                   r.self_gpu_memory);
   }
   return out;
 }
@@ -285,6 +293,8 @@ std::string Averages::json() const {
     w.member("flops", r.flops).member("bytes", r.bytes);
     w.member("cost_time", r.cost_us).member("roofline_time", r.roofline_us);
     w.member("cpu_memory_usage", r.memory).member("self_cpu_memory_usage", r.self_memory);
+    w.member("cuda_memory_usage", r.gpu_memory);
+    w.member("self_cuda_memory_usage", r.self_gpu_memory);
     w.member("input_shapes", r.shapes).member("source_location", r.source);
     w.member("fused_from", r.fused_from).member("gpu_work", r.gpu_work);
     w.member("launch_delay", r.launch_delay_us).close_object();

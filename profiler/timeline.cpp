@@ -95,6 +95,7 @@ void nest(Lane& lane) {
     s.parent = open.empty() ? -1 : open.back();
     s.self = s.duration();
     s.memory = s.self_memory;
+    s.gpu_memory = s.self_gpu_memory;
     s.device = 0;
     if (s.parent >= 0) {
       INGOT_BUG(s.begin >= slices[s.parent].begin && s.end <= slices[s.parent].end,
@@ -109,6 +110,7 @@ void nest(Lane& lane) {
     if (s->parent < 0) continue;
     slices[s->parent].device += s->device;
     slices[s->parent].memory += s->memory;
+    slices[s->parent].gpu_memory += s->gpu_memory;
   }
 }
 
@@ -124,6 +126,16 @@ void keep_host_bodies(Timeline& timeline) {
 }
 
 }  // namespace
+
+bool launches_unseen(const Timeline& timeline) {
+  if (timeline.gpu.recorded()) return false;
+  for (const Lane& lane : timeline.lanes) {
+    for (const Slice& s : lane.slices) {
+      if (s.kind == SliceKind::launch) return true;
+    }
+  }
+  return false;
+}
 
 void finish(Timeline& timeline, int step_tid) {
   place_steps(timeline, step_tid);

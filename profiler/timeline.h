@@ -64,8 +64,9 @@ struct Slice {
   std::int64_t self = 0;         // without the slices inside
   std::int64_t device = 0;       // time of kernel bodies or the GPU's work, this slice included
   std::int64_t self_work = 0;    // the GPU's work that this slice launched
-  std::int64_t self_memory = 0;  // bytes allocated minus freed while innermost
+  std::int64_t self_memory = 0;  // bytes allocated minus freed while innermost, on the host ...
   std::int64_t memory = 0;       // the same, slices inside included
+  std::int64_t self_gpu_memory = 0, gpu_memory = 0;  // ... and on GPUs
 
   std::int64_t duration() const { return end - begin; }
   bool is_kernel() const { return kind == SliceKind::kernel; }
@@ -160,6 +161,9 @@ struct Timeline {
   // Whether device time is the GPU's.
   bool on_gpu() const { return !gpu.work.empty(); }
 };
+
+// Whether kernels were launched on a GPU that nobody observed.
+bool launches_unseen(const Timeline& timeline);
 
 // Computes parents and own times of one lane.
 void nest(Lane& lane);

@@ -293,6 +293,14 @@ Verdict judge(const std::vector<Unit>& all, std::string_view range, const Roofli
   v.step_us.least = quantile(steps, 0);
 
   double events = sum(units, [](const Unit& u) { return static_cast<double>(u.events); });
+  const bool unseen =
+      std::any_of(units.begin(), units.end(), [](const Unit& u) { return u.unseen; });
+  if (unseen) {
+    v.kind = Verdict::not_enough_data;
+    v.why = "kernels were launched on a GPU, but the session did not record it";
+    v.next = "Ask for Activity::CUDA, or begin the session once a tensor is on the GPU.";
+    return v;
+  }
   if (units.size() < kLeastUnits || events == 0) return too_little(units, range, std::move(v));
 
   Figures f = figures(units);

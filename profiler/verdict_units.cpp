@@ -51,6 +51,7 @@ void add(const Slice& s, const Roofline& roofline, Unit& unit) {
     unit.self_host += static_cast<double>(s.self);
     unit.host_work -= wait;
     if (is_host_work(s.kind)) unit.op_host += static_cast<double>(s.self) - wait;
+    unit.unseen |= s.kind == SliceKind::launch;
     if (s.kind == SliceKind::overhead) unit.observer += static_cast<double>(s.self);
   }
 }
@@ -197,7 +198,10 @@ std::vector<Unit> units_of(const Timeline& timeline, std::string_view range,
   std::vector<Unit> units = range.empty() ? step_units(timeline, roofline, owners)
                                           : range_units(timeline, range, roofline, owners);
   if (timeline.on_gpu()) add_gpu_work(timeline, owners, roofline, units);
-  for (Unit& unit : units) take_off_observer(timeline, unit);
+  for (Unit& unit : units) {
+    unit.unseen &= !timeline.gpu.recorded();
+    take_off_observer(timeline, unit);
+  }
   return units;
 }
 

@@ -11,7 +11,7 @@ bool GpuObserver::in_use() { return false; }
 GpuRecords GpuObserver::finish() { return collect(); }
 
 std::unique_ptr<GpuObserver> GpuObserver::start(std::size_t) {
-  detail::fail<DeviceError>("profiler: {}", unavailable());
+  ingot::detail::fail<DeviceError>("profiler: {}", unavailable());
 }
 
 const Roofline& gpu_roofline() {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ingot/profiler/aggregate.h>
 #include <ingot/profiler/judge.h>
 
 #include "fake_gpu.h"
@@ -156,6 +157,21 @@ TEST(GpuVerdict, WhatObservingCostsIsTakenOff) {
     t.op(kAdd, 1.5, {.flops = 4096, .bytes = 3 * 16384});
   });
   EXPECT_NEAR(s.verdict().step_us.median, 5, 0.1);  // 2 launches of 8 us together
+}
+
+TEST(GpuVerdict, WithoutTheGpusRecordsThereIsNone) {
+  FakeLane f;
+  std::vector<StepTime> steps;
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t begin = from_us(f.now());
+    f.slice(SliceKind::launch, "matmul", [&] { f.wait(5); });
+    steps.push_back({i, begin, from_us(f.now())});
+  }
+  const Timeline t = timeline_of({f.take()}, steps);
+  const Verdict v = judge(units_of(t, "", kRoofline), "", kRoofline);
+  EXPECT_EQ(v.kind, Verdict::not_enough_data);
+  EXPECT_NE(v.next.find("Activity::CUDA"), std::string::npos) << v;
+  EXPECT_NE(aggregate(t, {}, kRoofline).table().find("GPU: not recorded"), std::string::npos);
 }
 
 }  // namespace

@@ -148,6 +148,20 @@ TEST_F(Launches, GraphsTellTheirPartsOnce) {
   EXPECT_EQ(ops[1].fused_from, "add relu");
 }
 
+TEST_F(Launches, MemoryOfAGpuIsApart) {
+  recorder().open({.memory = true}, kListener);
+  {
+    ScopedEvent outer({.kind = EventKind::op, .name = "empty"});
+    int block = 0;
+    recorder().memory({kCUDA, &block, 512, 512, 1024});
+    recorder().memory({kCPU, &block, 64, 64, 64});
+  }
+  const Timeline t = close();
+  const Slice& s = t.lanes.at(0).slices.at(0);
+  EXPECT_EQ(s.self_memory, 64);
+  EXPECT_EQ(s.gpu_memory, 512);
+}
+
 TEST_F(Launches, SetupsAreNamedSlices) {
   {
     ScopedEvent kernel({.kind = EventKind::kernel, .name = "matmul", .device = kCUDA});
