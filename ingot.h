@@ -15,3 +15,4 @@
 #include <ingot/runtime/nn/nn.h>
 #include <ingot/runtime/ops.h>
 #include <ingot/runtime/optim/optim.h>
+#include <ingot/runtime/stream.h>

@@ -6,6 +6,7 @@
 #include <ingot/compiler/plan.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
+#include <ingot/kernels/cuda/stream.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/dispatch.h>
 
@@ -194,6 +195,9 @@ void Plan::run(Binding& binding, int* failed_step) const {
     binding.buffers[static_cast<std::size_t>(slot.buffer)] =
         static_cast<char*>(memory[slot.arena]->data) + slot.offset;
   }
+  for (std::size_t b = 0; cuda::streams_in_use() && b < binding.buffers.size(); ++b) {
+    used_on_stream(binding.buffers[b], segment_.buffers[b].device);
+  }
   if (graphs_ != nullptr) {
     run_graph(binding, failed_step);
   } else {
@@ -236,6 +240,9 @@ void Plan::run_graph(const Binding& binding, int* failed_step) const {
     words.push_back(word);
   };
   for (void* address : binding.buffers) add(&address, sizeof address);
+  // A graph's scratch memory belongs to the stream that it is launched on.
+  const cuda::StreamHandle stream = cuda::thread_stream();
+  add(&stream, sizeof stream);
   for (i64 offset : binding.offsets) add(&offset, sizeof offset);
   for (const Attrs* attrs : binding.attrs) {
     for (int i = 0; attrs != nullptr && i < attrs->n_scalars; ++i) {

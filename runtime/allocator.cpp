@@ -1,10 +1,12 @@
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/scratch.h>
+#include <ingot/kernels/cuda/stream.h>
 #include <ingot/runtime/memory_pool.h>
 
 namespace ingot {
@@ -34,6 +36,32 @@ void give_device(Device device, void* block) noexcept {
   }
 }
 
+cuda::StreamHandle current_stream_of(Device device) {
+  return cuda::streams_in_use() ? cuda::thread_stream(device.index()) : nullptr;
+}
+
+// An event behind what a stream was given. For the shared stream of a device, the one that the
+// device has without a guard.
+cuda::EventHandle mark_stream(StreamOf of) {
+  const cuda::DeviceGuard guard(of.device);
+  const cuda::EventHandle event = cuda::make_event(false);
+  try {
+    cuda::record_event(event, of.stream == nullptr ? cuda::shared_stream() : of.stream);
+  } catch (...) {
+    cuda::free_event(event);
+    throw;
+  }
+  return event;
+}
+
+constexpr MemoryOrder kDeviceOrder = {current_stream_of, mark_stream, cuda::event_done,
+                                      cuda::wait_for_event, cuda::free_event};
+constexpr MemoryOrder kPinnedOrder = {nullptr, mark_stream, cuda::event_done, cuda::wait_for_event,
+                                      cuda::free_event};
+
+void* take_pinned(Device, std::size_t bytes, std::size_t) { return cuda::allocate_pinned(bytes); }
+void give_pinned(Device, void* block) noexcept { cuda::free_pinned(block); }
+
 // Scratch memory of kernels comes from the pool of the device they run on.
 void* take_scratch(std::size_t bytes) {
   return allocate(bytes, Device(kCUDA, cuda::current_device()));
@@ -53,7 +81,7 @@ MemoryPool& device_pool(Device device) {
     auto* all = new std::array<MemoryPool*, 64>{};
     for (int i = 0; i < cuda::device_count() && i < 64; ++i) {
       (*all)[static_cast<std::size_t>(i)] =
-          new MemoryPool(Device(kCUDA, i), {take_device, give_device}, true);
+          new MemoryPool(Device(kCUDA, i), {take_device, give_device}, true, &kDeviceOrder);
     }
     set_scratch_provider({take_scratch, give_scratch});
     return all;
@@ -63,6 +91,21 @@ MemoryPool& device_pool(Device device) {
   INGOT_CHECK_AS(DeviceError, device.index() >= 0 && device.index() < cuda::device_count(),
                  "{}: there are {} CUDA devices", device.str(), cuda::device_count());
   return *(*pools)[static_cast<std::size_t>(device.index())];
+}
+
+MemoryPool& pinned_pool() {
+  static auto* pool = new MemoryPool(kCPU, {take_pinned, give_pinned}, true, &kPinnedOrder);
+  return *pool;
+}
+
+// Blocks of the pinned pool that tensors hold.
+struct PinnedBlocks {
+  std::mutex mutex;
+  std::map<const void*, std::size_t> bytes;
+};
+PinnedBlocks& pinned_blocks() {
+  static auto* blocks = new PinnedBlocks;
+  return *blocks;
 }
 
 MemoryPool& pool_of(Device device) { return device.is_cpu() ? host_pool() : device_pool(device); }
@@ -77,6 +120,44 @@ void* allocate(std::size_t bytes, Device device) {
 void deallocate(void* block, std::size_t bytes, Device device) noexcept {
   if (block == nullptr || (device.is_cuda() && ScratchHold::keep(block, bytes))) return;
   pool_of(device).give(block, bytes);
+}
+
+void* allocate_pinned(std::size_t bytes) {
+  INGOT_CHECK_AS(DeviceError, cuda::is_available(), "pin_memory: {}", cuda::unavailable_reason());
+  if (bytes == 0) return nullptr;
+  void* block = pinned_pool().take(bytes);
+  PinnedBlocks& blocks = pinned_blocks();
+  const std::lock_guard lock(blocks.mutex);
+  blocks.bytes[block] = bytes;
+  return block;
+}
+
+void deallocate_pinned(void* block, std::size_t bytes) noexcept {
+  if (block == nullptr) return;
+  {
+    PinnedBlocks& blocks = pinned_blocks();
+    const std::lock_guard lock(blocks.mutex);
+    blocks.bytes.erase(block);
+  }
+  pinned_pool().give(block, bytes);
+}
+
+void used_on_stream(const void* at, Device device) {
+  if (!cuda::streams_in_use() || at == nullptr || device.is_cpu()) [[likely]]
+    return;
+  pool_of(device).used(at, {device.index(), cuda::thread_stream(device.index())});
+}
+
+void pinned_used_on_stream(const void* at, Device device) {
+  PinnedBlocks& blocks = pinned_blocks();
+  {
+    const std::lock_guard lock(blocks.mutex);
+    auto block = blocks.bytes.upper_bound(at);
+    if (block == blocks.bytes.begin()) return;
+    --block;
+    if (at >= static_cast<const char*>(block->first) + block->second) return;
+  }
+  pinned_pool().used(at, {device.index(), cuda::thread_stream(device.index())});
 }
 
 MemoryStats memory_stats(Device device) { return pool_of(device).stats(); }

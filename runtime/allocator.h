@@ -30,6 +30,17 @@ MemoryStats memory_stats(Device device = kCPU);
 std::string memory_summary(Device device = kCPU);
 void reset_peak_memory(Device device = kCPU);
 void empty_cache(Device device = kCPU);
+// Page-locked host memory. Throws DeviceError without CUDA.
+void* allocate_pinned(std::size_t bytes);
+void deallocate_pinned(void* block, std::size_t bytes) noexcept;
+
+// Work that this thread has just given, or gives next, to its stream of `device` uses memory at
+// this address. Freed memory is not reused before that work is done. As long as the process has but
+// the shared stream of each device this costs one load: the order of that stream is enough.
+void used_on_stream(const void* at, Device device);
+// The same for page-locked memory that allocate_pinned() gave; other addresses are left alone.
+void pinned_used_on_stream(const void* at, Device device);
+
 // The most bytes that allocate() takes from the system; 0: no limit.
 void set_memory_limit(i64 bytes, Device device = kCPU);
 

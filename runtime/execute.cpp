@@ -4,6 +4,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/fault.h>
+#include <ingot/kernels/cuda/stream.h>
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/apply_env.h>
@@ -79,6 +80,12 @@ void run_on_device(const KernelArgs& args, Loc loc) {
     return transfer(args.out[0], args.in[args.n_in - 1], loc);
   }
   const cuda::DeviceGuard guard(device);
+  if (cuda::streams_in_use()) [[unlikely]] {
+    for (int i = 0; i < args.n_in; ++i) {
+      if (args.in[i].meta != nullptr) used_on_stream(args.in[i].data, args.in[i].meta->device);
+    }
+    for (int i = 0; i < args.n_out; ++i) used_on_stream(args.out[i].data, device);
+  }
   cuda::set_fault_line(loc);
   kernel_for(args.op, device.type())(args);
 }

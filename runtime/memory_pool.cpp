@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 
 #include <ingot/kernels/core/check.h>
@@ -54,35 +55,114 @@ void MemoryPool::give(void* block, std::size_t bytes) noexcept {
   reserved_.fetch_sub(signed_size(block_bytes), std::memory_order_relaxed);
 }
 
+void MemoryPool::used(const void* at, StreamOf stream) {
+  std::lock_guard lock(mutex_);
+  std::vector<StreamOf>& streams = uses_[at];
+  if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
+}
+
 void MemoryPool::clear() {
   std::lock_guard lock(mutex_);
-  for (int c = 0; c < kClasses; ++c) {
-    for (void* block : free_[c]) source_.give(device_, block);
-    reserved_.fetch_sub(signed_size(free_[c].size() * class_bytes(c)));
-    free_[c].clear();
-  }
+  reclaim(true);
+  const auto give_back = [&](FreeBlocks& free) {
+    for (int c = 0; c < kClasses; ++c) {
+      for (void* block : free.of[c]) source_.give(device_, block);
+      reserved_.fetch_sub(signed_size(free.of[c].size() * class_bytes(c)));
+      free.of[c].clear();
+    }
+  };
+  give_back(free_);
+  for (auto& [stream, free] : free_of_others_) give_back(*free);
 }
 
 MemoryStats MemoryPool::stats() const {
   return {allocated_.load(), peak_.load(), reserved_.load(), requests_.load(), from_system_.load()};
 }
 
+cuda::StreamHandle MemoryPool::current() const {
+  return order_ == nullptr || order_->current == nullptr ? nullptr : order_->current(device_);
+}
+
+MemoryPool::FreeBlocks& MemoryPool::free_of(cuda::StreamHandle owner) {
+  if (owner == nullptr) [[likely]]
+    return free_;
+  std::unique_ptr<FreeBlocks>& free = free_of_others_[owner];
+  if (free == nullptr) free = std::make_unique<FreeBlocks>();
+  return *free;
+}
+
 void* MemoryPool::pop(int c) {
+  const cuda::StreamHandle owner = current();
   std::lock_guard lock(mutex_);
-  if (free_[c].empty()) return nullptr;
-  void* block = free_[c].back();
-  free_[c].pop_back();
+  if (!deferred_.empty()) [[unlikely]]
+    reclaim(false);
+  std::vector<void*>& free = free_of(owner).of[c];
+  if (free.empty()) return nullptr;
+  void* block = free.back();
+  if (owner != nullptr) owners_[block] = owner;
+  free.pop_back();
   return block;
 }
 
 bool MemoryPool::push(int c, void* block) noexcept {
   std::lock_guard lock(mutex_);
   try {
-    free_[c].push_back(block);
+    cuda::StreamHandle owner = nullptr;
+    if (!owners_.empty()) {
+      if (const auto at = owners_.find(block); at != owners_.end()) {
+        owner = at->second;
+        owners_.erase(at);
+      }
+    }
+    if (!uses_.empty()) {
+      Deferred deferred{block, c, owner, {}};
+      for (const StreamOf& stream : take_uses(block, class_bytes(c), owner)) {
+        deferred.events.push_back(order_->mark(stream));
+      }
+      if (!deferred.events.empty()) {
+        deferred_.push_back(std::move(deferred));
+        return true;
+      }
+    }
+    free_of(owner).of[c].push_back(block);
   } catch (...) {
     return false;
   }
   return true;
+}
+
+std::vector<StreamOf> MemoryPool::take_uses(void* block, std::size_t bytes,
+                                            cuda::StreamHandle owner) {
+  const bool host_owns = order_->current == nullptr;
+  const StreamOf covered{device_.index(), owner};
+  std::vector<StreamOf> streams;
+  const auto begin = uses_.lower_bound(block);
+  auto end = begin;
+  for (; end != uses_.end() && end->first < static_cast<char*>(block) + bytes; ++end) {
+    for (const StreamOf& s : end->second) {
+      if (!host_owns && s == covered) continue;
+      if (std::find(streams.begin(), streams.end(), s) == streams.end()) streams.push_back(s);
+    }
+  }
+  uses_.erase(begin, end);
+  return streams;
+}
+
+void MemoryPool::reclaim(bool wait) {
+  const auto passed = [&](Deferred& d) {
+    while (!d.events.empty()) {
+      if (wait) {
+        order_->await(d.events.back());
+      } else if (!order_->passed(d.events.back())) {
+        return false;
+      }
+      order_->drop(d.events.back());
+      d.events.pop_back();
+    }
+    free_of(d.owner).of[d.size_class].push_back(d.block);
+    return true;
+  };
+  deferred_.erase(std::remove_if(deferred_.begin(), deferred_.end(), passed), deferred_.end());
 }
 
 void* MemoryPool::from_system(std::size_t bytes, std::size_t block_bytes) {
@@ -95,6 +175,10 @@ void* MemoryPool::from_system(std::size_t bytes, std::size_t block_bytes) {
       std::size_t rounded = (block_bytes + align - 1) / align * align;
       if (void* block = source_.take(device_, rounded, align)) {
         reserved_.fetch_add(signed_size(block_bytes));
+        if (const cuda::StreamHandle owner = current(); owner != nullptr) {
+          std::lock_guard lock(mutex_);
+          owners_[block] = owner;
+        }
         return block;
       }
     }

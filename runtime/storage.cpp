@@ -16,6 +16,13 @@ Ref<Storage> Storage::create(std::size_t bytes, Device device) {
   return Ref<Storage>::adopt(new (take_object<Storage>()) Storage(data, bytes, device));
 }
 
+Ref<Storage> Storage::create_pinned(std::size_t bytes) {
+  void* data = allocate_pinned(bytes);
+  auto* s = new (take_object<Storage>()) Storage(data, bytes, kCPU);
+  s->pinned = true;
+  return Ref<Storage>::adopt(s);
+}
+
 Ref<Storage> Storage::borrow(void* data, std::size_t bytes, Device device) {
   auto* s = new (take_object<Storage>()) Storage(data, bytes, device);
   s->borrowed = true;
@@ -31,7 +38,12 @@ void Storage::end() noexcept {
   if (state.load(std::memory_order_relaxed) == ByteState::poisoned) {
     delete static_cast<std::shared_ptr<const std::exception_ptr>*>(poison);
   }
-  if (!borrowed) deallocate(data, bytes, device);
+  if (borrowed) return;
+  if (pinned) [[unlikely]] {
+    deallocate_pinned(data, bytes);
+  } else {
+    deallocate(data, bytes, device);
+  }
 }
 
 void Numbers::take_block() {

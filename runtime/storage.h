@@ -139,6 +139,8 @@ class Storage {
  public:
   // Bytes from the allocator; 0 bytes need none.
   static Ref<Storage> create(std::size_t bytes, Device device);
+  // Page-locked memory of the host.
+  static Ref<Storage> create_pinned(std::size_t bytes);
   // Memory of the caller's, or none yet (data == nullptr, state pending).
   static Ref<Storage> borrow(void* data, std::size_t bytes, Device device);
   static Ref<Storage> pending(std::size_t bytes, Device device) {
@@ -173,6 +175,7 @@ class Storage {
   Device device;
   std::atomic<ByteState> state{ByteState::real};
   bool borrowed = false;
+  bool pinned = false;     // page-locked, from allocate_pinned()
   bool transient = false;  // borrowed while a compiled function ran: see Interceptor::transients
 
  private:

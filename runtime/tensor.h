@@ -84,6 +84,9 @@ using Views = std::initializer_list<ViewIndex>;
 
 class Tensor;
 struct Arg;
+namespace cuda {
+class Stream;
+}
 
 // The index of x[i], with its line.
 struct At {
@@ -258,12 +261,23 @@ class [[nodiscard]] Tensor {
   Tensor& operator/=(const Arg& other) { return div_(other); }
 
   Tensor to(TensorOptions options, Loc loc = Loc::here()) const;
+  // non_blocking: a copy between page-locked memory and a GPU returns at once and is done in the
+  // order of the current stream; the host must not write the source, or read the result, before
+  // that. A result on the host is then page-locked. Anything else waits as ever.
+  Tensor to(TensorOptions options, bool non_blocking, Loc loc = Loc::here()) const;
+  // The same bytes in page-locked host memory. Throws DeviceError without CUDA, Error on a GPU.
+  Tensor pin_memory(Loc loc = Loc::here()) const;
+  bool is_pinned(Loc loc = Loc::here()) const;
+  // For work of the caller's own on a stream, by data_ptr(): once freed, this memory is not reused
+  // before what the stream was given so far is done. Ops see to it themselves.
+  void record_stream(const cuda::Stream& stream, Loc loc = Loc::here()) const;
   Tensor cpu(Loc loc = Loc::here()) const;
   Tensor cuda(int index = 0, Loc loc = Loc::here()) const;
   Tensor clone(Loc loc = Loc::here()) const;
   Tensor contiguous(Loc loc = Loc::here()) const;
   Tensor detach(Loc loc = Loc::here()) const;
   Tensor& copy_(const Tensor& source, Loc loc = Loc::here());
+  Tensor& copy_(const Tensor& source, bool non_blocking, Loc loc = Loc::here());
   Tensor& fill_(Scalar value, Loc loc = Loc::here());
   Tensor& zero_(Loc loc = Loc::here());
   Tensor& uniform_(double low = 0, double high = 1, Loc loc = Loc::here());

@@ -3,6 +3,7 @@
 
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/fault.h>
+#include <ingot/kernels/cuda/stream.h>
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/dispatch.h>
@@ -31,6 +32,22 @@ class Staging {
   void* data_;
 };
 
+thread_local bool t_non_blocking = false;
+
+// The current stream waits for what was given to this thread's stream of the other device: its
+// memory may still be in use there.
+void wait_for_device(Device other) {
+  const cuda::StreamHandle here = cuda::current_stream();
+  cuda::EventHandle event = nullptr;
+  {
+    const cuda::DeviceGuard guard(other);
+    event = cuda::make_event(false);
+    cuda::record_event(event, cuda::current_stream());
+  }
+  cuda::wait_event(here, event);
+  cuda::free_event(event);  // once it has passed
+}
+
 void copy_on_one_device(const BufferView& to, const BufferView& from, Loc loc) {
   Attrs attrs;
   attrs.a = 1;
@@ -38,6 +55,9 @@ void copy_on_one_device(const BufferView& to, const BufferView& from, Loc loc) {
 }
 
 }  // namespace
+
+NonBlocking::NonBlocking(bool on) : outer_(t_non_blocking) { t_non_blocking = on; }
+NonBlocking::~NonBlocking() { t_non_blocking = outer_; }
 
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
                 std::size_t bytes) {
@@ -47,12 +67,26 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
     return;
   }
   const cuda::DeviceGuard guard(from_device.is_cuda() ? from_device : to_device);
+  used_on_stream(from, from_device);
+  used_on_stream(to, to_device);
+  if (from_device.is_cuda() && to_device.is_cuda() && !(from_device == to_device)) {
+    wait_for_device(to_device);
+  }
   cuda::copy(to, from, bytes);
-  if (from_device == to_device || from_device.is_cpu()) return;  // pageable bytes have been read
-  // To the host: the caller reads the bytes. Between devices: the other one's stream does not wait
-  // for this one's.
+  if (from_device == to_device) return;
+  const bool from_host = from_device.is_cpu();
+  if (from_host || (to_device.is_cpu() && t_non_blocking)) {
+    const void* host = from_host ? from : to;
+    const bool pinned = cuda::is_pinned(host);
+    if (from_host && !pinned) return;  // pageable bytes have been read
+    if (pinned && t_non_blocking) {
+      return pinned_used_on_stream(host, from_host ? to_device : from_device);
+    }
+  }
+  // To the host: the caller reads the bytes. From page-locked memory: the caller may write them.
+  // Between devices: the other one's stream does not wait for this one's.
   cuda::synchronize_stream();
-  cuda::check_fault(from_device.index());
+  if (from_device.is_cuda()) cuda::check_fault(from_device.index());
 }
 
 void transfer(const BufferView& to, const BufferView& from, Loc loc) {

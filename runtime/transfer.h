@@ -7,8 +7,21 @@
 
 namespace ingot {
 
+// While one lives, this thread's copies between page-locked host memory and a device do not wait:
+// the host's bytes are read or written in the order of the device's stream.
+class NonBlocking {
+ public:
+  explicit NonBlocking(bool on);
+  ~NonBlocking();
+  NonBlocking(const NonBlocking&) = delete;
+
+ private:
+  bool outer_;
+};
+
 // to[i] = from[i], cast; `from` broadcasts to the sizes of `to`. On return the host's bytes are
-// read (from) or written (to); work on the devices is in the order of their streams.
+// read (from) or written (to), but for NonBlocking; work on the devices is in the order of their
+// streams.
 void transfer(const BufferView& to, const BufferView& from, Loc loc);
 
 // Plain bytes, on one device or between two. The same promise.

@@ -6,6 +6,7 @@
 #include <ingot/kernels/cuda/kernels.h>
 #include <ingot/kernels/cuda/module.h>
 #include <ingot/kernels/cuda/scratch.h>
+#include <ingot/kernels/cuda/stream.h>
 
 namespace ingot {
 
@@ -34,6 +35,20 @@ void set_current_device(int) { absent(); }
 StreamHandle current_stream() { absent(); }
 void set_current_stream(StreamHandle) { absent(); }
 StreamHandle thread_stream() { absent(); }
+StreamHandle shared_stream() { absent(); }
+StreamHandle thread_stream(int) { absent(); }
+StreamHandle take_stream() { absent(); }
+bool streams_in_use() { return false; }
+bool stream_done(StreamHandle) { absent(); }
+void synchronize_stream(StreamHandle) { absent(); }
+EventHandle make_event(bool) { absent(); }
+void free_event(EventHandle) noexcept {}
+void record_event(EventHandle, StreamHandle) { absent(); }
+void wait_event(StreamHandle, EventHandle) { absent(); }
+bool event_done(EventHandle) { absent(); }
+void wait_for_event(EventHandle) { absent(); }
+double elapsed_ms(EventHandle, EventHandle) noexcept { return -1; }
+bool is_pinned(const void*) { return false; }
 void synchronize_stream() { absent(); }
 void synchronize_device(int) { absent(); }
 void* allocate_raw(std::size_t) { absent(); }

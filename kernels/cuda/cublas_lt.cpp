@@ -125,7 +125,8 @@ void describe_as(cublasLtMatmulDesc_t to, cublasLtMatmulDescAttributes_t what, c
 // A handle is thread-safe, but each thread keeps what it made ready: no lock in the hot path.
 struct ThreadState {
   std::array<cublasLtHandle_t, 64> handles{};
-  std::array<void*, 64> workspaces{};
+  std::array<void*, 64> workspaces{};  // of the shared stream, by device
+  std::unordered_map<cuda::StreamHandle, void*> other_workspaces;
   std::unordered_map<Key, Ready, KeyHash> ready;
 };
 
@@ -213,7 +214,11 @@ bool lt_product(const LtProduct& p) {
   }
   const Ready& r = at->second;
   if (!r.exists) return false;
-  void*& workspace = state.workspaces[device];
+  // Products on two streams run at the same time; while a graph is recorded the stream is that of
+  // its launch.
+  const cuda::StreamHandle own_stream = cuda::thread_stream();
+  void*& workspace =
+      own_stream == nullptr ? state.workspaces[device] : state.other_workspaces[own_stream];
   if (r.workspace > 0 && workspace == nullptr) [[unlikely]] {
     const SetupPhase phase("cublasLt: workspace");
     workspace = cuda::allocate_raw(kWorkspaceBytes);

@@ -8,6 +8,7 @@
 #include <ingot/kernels/cuda/check.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/kernel_launch.h>
+#include <ingot/kernels/cuda/stream.h>
 
 namespace ingot::cuda {
 
@@ -64,10 +65,11 @@ void check_index(int device) {
 constexpr int kMaxDevices = 64;
 thread_local int t_device = -1;  // -1: the CUDA runtime was not told yet
 thread_local std::array<StreamHandle, kMaxDevices> t_streams{};
+thread_local StreamHandle t_capture = nullptr;  // takes what is recorded
 std::array<std::atomic<StreamHandle>, kMaxDevices> g_shared{};
 std::array<std::atomic<bool>, kMaxDevices> g_in_use{};
 
-StreamHandle shared_stream(int device) {
+StreamHandle shared_stream_of(int device) {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   StreamHandle stream = g_shared[static_cast<std::size_t>(device)].load();
@@ -142,20 +144,31 @@ void set_current_device(int device) {
 }
 
 StreamHandle current_stream() {
+  if (t_capture != nullptr) [[unlikely]]
+    return t_capture;
   const auto device = static_cast<std::size_t>(current_device());
   if (t_streams[device] != nullptr) return t_streams[device];
+  return shared_stream();
+}
+
+StreamHandle shared_stream() {
+  const auto device = static_cast<std::size_t>(current_device());
   if (StreamHandle s = g_shared[device].load(std::memory_order_acquire)) [[likely]]
     return s;
   require();
   set_current_device(current_device());
-  return shared_stream(current_device());
+  return shared_stream_of(current_device());
 }
 
 void set_current_stream(StreamHandle stream) {
   t_streams[static_cast<std::size_t>(current_device())] = stream;
 }
 
-StreamHandle thread_stream() { return t_streams[static_cast<std::size_t>(current_device())]; }
+StreamHandle thread_stream() { return thread_stream(current_device()); }
+StreamHandle thread_stream(int device) { return t_streams[static_cast<std::size_t>(device)]; }
+
+CaptureStream::CaptureStream(StreamHandle stream) : outer_(t_capture) { t_capture = stream; }
+CaptureStream::~CaptureStream() { t_capture = outer_; }
 
 void synchronize_stream() { INGOT_CUDA_CHECK(cudaStreamSynchronize(current_stream())); }
 

@@ -58,6 +58,7 @@ class DeviceGuard {
 StreamHandle current_stream();
 void set_current_stream(StreamHandle stream);  // nullptr: the shared one
 StreamHandle thread_stream();                  // what was set last; nullptr: the shared one
+StreamHandle shared_stream();                  // of the current device
 
 // Waits for everything given to the current stream, or to a device.
 void synchronize_stream();

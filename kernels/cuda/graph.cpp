@@ -6,6 +6,7 @@
 #include <ingot/kernels/cuda/check.h>
 #include <ingot/kernels/cuda/driver.h>
 #include <ingot/kernels/cuda/graph.h>
+#include <ingot/kernels/cuda/stream.h>
 
 namespace ingot::cuda {
 
@@ -20,16 +21,6 @@ StreamHandle recording_stream() {
   }
   return stream;
 }
-
-class OnStream {
- public:
-  explicit OnStream(StreamHandle stream) : outer_(thread_stream()) { set_current_stream(stream); }
-  ~OnStream() { set_current_stream(outer_); }
-  OnStream(const OnStream&) = delete;
-
- private:
-  StreamHandle outer_;
-};
 
 // What the current stream has recorded so far: the graph, and its last node (null: none yet).
 struct Recorded {
@@ -159,7 +150,7 @@ class Graph::Updating final : public LaunchTape {
 
 CUgraph_st* Graph::capture(const std::function<void()>& launches, LaunchTape& tape) {
   const StreamHandle stream = recording_stream();
-  const OnStream on_stream(stream);
+  const CaptureStream on_stream(stream);
   const ScratchHold::Use use_scratch(*scratch_);
   const LaunchTape::Use use_tape(tape);
   cudaGraph_t graph = nullptr;

@@ -1,0 +1,50 @@
+// Streams and events around and inside compiled functions.
+#include <gtest/gtest.h>
+
+#include <ingot/ingot.h>
+
+namespace ingot {
+namespace {
+
+#define NEEDS_GPU() \
+  if (!cuda::is_available()) GTEST_SKIP() << "no GPU: " << cuda::unavailable_reason()
+
+TEST(CompiledStreamsGpu, CompiledPlansRunOnTheStreamOfTheCall) {
+  NEEDS_GPU();
+  const Tensor x = randn({512, 512}, kCUDA), w = randn({512, 512}, kCUDA);
+  const auto f = [](const Tensor& a, const Tensor& b) { return relu(matmul(a, b) * 0.1 + 1) + a; };
+  const auto compiled = compile(f, {.name = "on_streams"});
+  const Tensor expected = f(x, w);
+  const cuda::Stream one, two;
+  cuda::synchronize();
+  for (int i = 0; i < 12; ++i) {
+    const cuda::Stream& s = i % 2 == 0 ? one : two;
+    Tensor y;
+    {
+      const cuda::StreamGuard guard(s);
+      y = compiled(x, w);
+    }
+    s.synchronize();
+    EXPECT_TRUE(equal(y, expected));
+  }
+}
+
+TEST(CompiledStreamsGpu, AnEventInsideACompiledFunctionIsACut) {
+  NEEDS_GPU();
+  const Tensor x = randn({256, 256}, kCUDA);
+  cuda::Event begin(true), end(true);
+  const auto f = compile([&](const Tensor& a) {
+    begin.record();
+    Tensor t = matmul(a, a);
+    end.record();
+    return t * 2;
+  });
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(equal(f(x), matmul(x, x) * 2));
+    EXPECT_GT(begin.elapsed_time(end), 0);
+  }
+  EXPECT_FALSE(f.ledger().cuts.empty());
+}
+
+}  // namespace
+}  // namespace ingot

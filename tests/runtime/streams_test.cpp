@@ -1,0 +1,147 @@
+// Streams, events and page-locked memory: what they say without a GPU, and what they do on one.
+#include <gtest/gtest.h>
+
+#include <ingot/runtime/config.h>
+#include <ingot/runtime/ops.h>
+#include <ingot/runtime/stream.h>
+
+namespace ingot {
+namespace {
+
+TEST(Streams, WithoutAGpuAreOneSentence) {
+  if (cuda::is_available()) GTEST_SKIP() << "there is a GPU";
+  EXPECT_THROW(cuda::Stream(), DeviceError);
+  EXPECT_THROW((void)cuda::Stream::current(), DeviceError);
+  cuda::Event event;
+  EXPECT_THROW(event.record(), DeviceError);
+  EXPECT_TRUE(event.query());
+  event.synchronize();
+  const Tensor x = ones({3}, kCPU);
+  EXPECT_FALSE(x.is_pinned());
+  EXPECT_THROW((void)x.pin_memory(), DeviceError);
+}
+
+TEST(Streams, OfTheHostAreErrors) {
+  EXPECT_THROW((void)cuda::Stream(kCPU), Error);
+  EXPECT_THROW((void)cuda::Stream::current(kCPU), Error);
+}
+
+TEST(Streams, CopiesOnTheHostDoNotCareForNonBlocking) {
+  const Tensor x = randn({5, 7});
+  Tensor y = empty({5, 7});
+  y.copy_(x, true);
+  EXPECT_TRUE(equal(x, y));
+  EXPECT_TRUE(equal(x.to(kDouble, true).to(kFloat), x));
+}
+
+#define NEEDS_GPU() \
+  if (!cuda::is_available()) GTEST_SKIP() << "no GPU: " << cuda::unavailable_reason()
+
+// Something that takes the GPU a while.
+Tensor long_work(const Tensor& x, int steps = 20) {
+  Tensor t = x;
+  for (int i = 0; i < steps; ++i) t = matmul(t, x) * 1e-3;
+  return t;
+}
+
+TEST(StreamsGpu, AGuardSetsTheStreamOfItsThreadAndPutsItBack) {
+  NEEDS_GPU();
+  const cuda::Stream shared = cuda::Stream::default_stream(), own;
+  EXPECT_EQ(cuda::Stream::current(), shared);
+  {
+    const cuda::StreamGuard guard(own);
+    EXPECT_EQ(cuda::Stream::current(), own);
+    {
+      const cuda::StreamGuard back(shared);
+      EXPECT_EQ(cuda::Stream::current(), shared);
+    }
+    EXPECT_EQ(cuda::Stream::current(), own);
+  }
+  EXPECT_EQ(cuda::Stream::current(), shared);
+}
+
+TEST(StreamsGpu, WorkBehindAnEventSeesWhatCameBefore) {
+  NEEDS_GPU();
+  const Tensor x = randn({1024, 1024}, kCUDA);
+  const Tensor expected = long_work(x) + 1;
+  const cuda::Stream producer, consumer;
+  for (int i = 0; i < 20; ++i) {
+    producer.wait_stream(cuda::Stream::current());
+    Tensor y, z;
+    cuda::Event done;
+    {
+      const cuda::StreamGuard guard(producer);
+      y = long_work(x);
+      done.record();
+    }
+    done.wait(consumer);
+    {
+      const cuda::StreamGuard guard(consumer);
+      z = y + 1;
+      y = Tensor();  // freed while the consumer may still read it
+    }
+    {
+      const cuda::StreamGuard guard(producer);
+      for (int k = 0; k < 4; ++k) (void)full({1024, 1024}, k, kCUDA);  // who would get its memory
+    }
+    consumer.synchronize();
+    EXPECT_TRUE(equal(z, expected));
+    producer.synchronize();
+  }
+}
+
+TEST(StreamsGpu, ElapsedTimeNeedsTiming) {
+  NEEDS_GPU();
+  cuda::Event a, b(true), c(true);
+  a.record();
+  b.record();
+  EXPECT_THROW((void)b.elapsed_time(a), Error);
+  EXPECT_THROW((void)b.elapsed_time(c), Error);
+  const Tensor t = long_work(randn({1024, 1024}, kCUDA));
+  c.record();
+  EXPECT_GT(b.elapsed_time(c), 0);
+  EXPECT_TRUE(b.query());
+}
+
+TEST(StreamsGpu, PinnedMemoryIsCopiedWithoutWaiting) {
+  NEEDS_GPU();
+  const Tensor host = randn({2048, 1024}, kCPU), pinned = host.pin_memory();
+  EXPECT_FALSE(host.is_pinned());
+  EXPECT_TRUE(pinned.is_pinned());
+  EXPECT_TRUE(equal(pinned, host));
+  const Tensor square = randn({2048, 2048}, kCUDA);
+  for (int i = 0; i < 2; ++i) {
+    const Tensor busy = long_work(square, 40);
+    const Tensor up = pinned.to(kCUDA, true);
+    const Tensor down = (up + 1).to(kCPU, true);
+    EXPECT_TRUE(down.is_pinned());
+    // Nobody has waited. The first time memory came from the system, which may wait.
+    EXPECT_TRUE(i == 0 || !cuda::Stream::current().query());
+    cuda::synchronize();
+    EXPECT_TRUE(equal(down, host + 1));
+    EXPECT_TRUE(equal(up.cpu(), host));
+  }
+}
+
+TEST(StreamsGpu, APinnedSourceMayBeWrittenAfterABlockingCopy) {
+  NEEDS_GPU();
+  Tensor pinned = randn({1024, 1024}, kCPU).pin_memory();
+  const Tensor before = pinned.clone();
+  const Tensor busy = long_work(randn({2048, 2048}, kCUDA), 20);
+  const Tensor up = pinned.to(kCUDA);
+  pinned.fill_(0);
+  EXPECT_TRUE(equal(up.cpu(), before));
+}
+
+TEST(StreamsGpu, PinnedMemoryIsNotReusedBeforeItIsCopied) {
+  NEEDS_GPU();
+  const Tensor busy = long_work(randn({2048, 2048}, kCUDA), 40);
+  Tensor pinned = full({1024, 1024}, 7, kCPU).pin_memory();
+  const Tensor up = pinned.to(kCUDA, true);
+  pinned = Tensor();
+  const Tensor other = full({1024, 1024}, 3, kCPU).pin_memory();
+  EXPECT_TRUE(equal(up.cpu(), full({1024, 1024}, 7, kCPU)));
+}
+
+}  // namespace
+}  // namespace ingot
