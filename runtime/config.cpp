@@ -6,6 +6,7 @@
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/apply_env.h>
 #include <ingot/runtime/config.h>
+#include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/env.h>
 
 namespace ingot {
@@ -47,9 +48,12 @@ std::string build_info() {
 
 namespace cuda {
 
-void synchronize(Device device) {
+void synchronize(Device device, Loc loc) {
   INGOT_CHECK_AS(DeviceError, device.is_cuda(), "cuda::synchronize: {} is no CUDA device",
                  device.str());
+  if (t_interceptor != nullptr) {
+    t_interceptor->observe(Access::device_order, nullptr, "cuda::synchronize", loc);
+  }
   synchronize_device(device.index());
   check_fault(device.index());
 }

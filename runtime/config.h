@@ -5,6 +5,7 @@
 #include <string>
 
 #include <ingot/kernels/core/dtype.h>
+#include <ingot/kernels/core/error.h>
 
 namespace ingot {
 
@@ -21,9 +22,9 @@ namespace cuda {
 bool is_available();
 std::string unavailable_reason();  // empty when it is
 int device_count();
-// Waits for all work on a device. Errors that kernels found (an index out of range) are thrown here
-// at the latest.
-void synchronize(Device device = kCUDA);
+// Waits for all work on a device, in a compiled function also for what it left pending. Errors that
+// kernels found (an index out of range) are thrown here at the latest.
+void synchronize(Device device = kCUDA, Loc loc = Loc::here());
 // The share of the device's memory that tensors may take, in (0, 1].
 void set_memory_limit(double fraction, Device device = kCUDA);
 void empty_cache(Device device = kCUDA);

@@ -46,5 +46,25 @@ TEST(CompiledStreamsGpu, AnEventInsideACompiledFunctionIsACut) {
   EXPECT_FALSE(f.ledger().cuts.empty());
 }
 
+TEST(CompiledStreamsGpu, SynchronizeWaitsForWhatIsPending) {
+  NEEDS_GPU();
+  const Tensor x = randn({4, 4}, kCUDA), index = full({1}, 9, {kLong, kCUDA});
+  bool caught = false;
+  const auto f = compile([&](const Tensor& a, const Tensor& i) {
+    caught = false;
+    const Tensor rows = index_select(a, 0, i);
+    try {
+      cuda::synchronize();
+    } catch (const IndexError&) {
+      caught = true;
+    }
+    return a * 2;
+  });
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(equal(f(x, index), x * 2));
+    EXPECT_TRUE(caught);
+  }
+}
+
 }  // namespace
 }  // namespace ingot
