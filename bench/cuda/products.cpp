@@ -74,7 +74,7 @@ Row linear_gelu(const std::string& name, double allowed, LtType type, CompileOpt
   judge(row, allowed);
   const Ledger ledger = compiled.ledger();
   constexpr double kFlops = 2.0 * kN * kN * kN;
-  row.note = fmt::format("{:.1f} TFLOP/s; eager {:.1f} us; {} kernel bodies, eager {}",
+  row.note = fmt::format("{:.1f} TFLOP/s; eager {:.1f} us; {} kernel bodies, eager {}; level exact",
                          kFlops / s[2].median() * 1e-6, s[1].median(), ledger.launches_compiled,
                          ledger.launches_eager);
   return row;
