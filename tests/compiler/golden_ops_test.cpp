@@ -362,15 +362,23 @@ TEST(GoldenOps, NoOpIsWithoutACase) {
 
 // Public functions and methods without golden values, by reason. What reads or shows a tensor is
 // tested where it belongs.
-const std::map<std::string, std::string> kWithoutCases = {
-    {"rand", "random"},           {"randn", "random"},
-    {"randint", "random"},        {"randperm", "random"},
-    {"dropout", "random"},        {"uniform_", "random"},
-    {"normal_", "random"},        {"from_vector", "how cases are read"},
-    {"from_blob", "borrows"},     {"cpu", "one device"},
-    {"cuda", "one device"},       {"grad", "autograd"},
-    {"mutable_grad", "autograd"}, {"requires_grad_", "autograd"},
-    {"debug", "for debuggers"}};
+const std::map<std::string, std::string> kWithoutCases = {{"rand", "random"},
+                                                          {"randn", "random"},
+                                                          {"randint", "random"},
+                                                          {"randperm", "random"},
+                                                          {"dropout", "random"},
+                                                          {"uniform_", "random"},
+                                                          {"normal_", "random"},
+                                                          {"from_vector", "how cases are read"},
+                                                          {"from_blob", "borrows"},
+                                                          {"cpu", "one device"},
+                                                          {"cuda", "one device"},
+                                                          {"grad", "autograd"},
+                                                          {"mutable_grad", "autograd"},
+                                                          {"requires_grad_", "autograd"},
+                                                          {"pin_memory", "moves nothing"},
+                                                          {"is_pinned", "no result"},
+                                                          {"debug", "for debuggers"}};
 // Names in the code and in ops.txt that differ.
 const std::map<std::string, std::string> kCaseNames = {{"to", "to_i64"},
                                                        {"t", "transpose"},
