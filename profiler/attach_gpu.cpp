@@ -283,11 +283,13 @@ void attach_gpu(Timeline& t, GpuRecords records, const TickMap& clock, std::uint
   gpu.window = window;
   gpu.drift = line.drift();
   gpu.pair_width = std::max(records.first.width, records.last.width);
-  gpu.launch_cost_ns = records.launch_cost_ns;
+  gpu.launch_cost = records.launch_cost;
   gpu.devices = std::move(records.devices);
   gpu.texts = std::move(records.texts);
-  gpu.dropped_other = records.dropped_other;
+  gpu.dropped_other = records.dropped_other + records.dropped_launches + records.dropped_graphs;
   gpu.count.dropped = records.dropped_work;
+  gpu.count.launched = records.dropped_launches;
+  gpu.count.exact = records.dropped_graphs == 0;
   gpu.work = std::move(records.work);
   gpu.waits = std::move(records.waits);
   gpu.overheads = std::move(records.overheads);
@@ -322,9 +324,11 @@ void link_gpu(Timeline& t) {
     t.self_device += duration;
     if (w.slice < 0) ++t.gpu.count.unlinked;
     if (w.slice >= 0) slice_at(t, w.lane, w.slice).self_work += duration;
-    // All that holds the launch holds the work.
+    // All that holds the launch holds the work; an API call itself counts as host time only.
     const int lane = w.slice >= 0 ? w.lane : w.call_lane;
-    for (int i = w.slice >= 0 ? w.slice : w.call; i >= 0; i = slice_at(t, lane, i).parent) {
+    int i = w.slice;
+    if (i < 0 && w.call >= 0) i = slice_at(t, lane, w.call).parent;
+    for (; i >= 0; i = slice_at(t, lane, i).parent) {
       slice_at(t, lane, i).device += duration;
     }
   }

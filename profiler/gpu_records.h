@@ -84,6 +84,13 @@ struct GpuDevice {
   std::int64_t shared_per_multiprocessor = 0;
 };
 
+// What observing costs the thread that launches, ns; 0: not measured.
+struct LaunchCost {
+  double kernel = 0;      // one kernel, copy or set
+  double graph = 0;       // a CUDA graph, and beside that
+  double graph_node = 0;  // each of its nodes
+};
+
 struct GpuRecords {
   std::string source;  // "CUPTI 13.0", "CUDA events"; empty: no GPU was recorded
   std::string reason;  // why it is not CUPTI, with the remedy; empty: it is
@@ -94,9 +101,11 @@ struct GpuRecords {
   std::vector<GpuWait> waits;
   std::vector<GpuDevice> devices;
   ClockPair first, last;
-  std::uint64_t dropped_work = 0;   // kernels, copies and sets without a record
-  std::uint64_t dropped_other = 0;  // other records
-  double launch_cost_ns = 0;        // what observing costs the host per launch; 0: not measured
+  std::uint64_t dropped_work = 0;      // kernels, and nodes of graphs, without a record
+  std::uint64_t dropped_launches = 0;  // calls that launch kernels without one,
+  std::uint64_t dropped_graphs = 0;    // calls that launch graphs without one
+  std::uint64_t dropped_other = 0;     // other records
+  LaunchCost launch_cost;
   std::shared_ptr<std::deque<std::string>> texts = std::make_shared<std::deque<std::string>>();
 };
 

@@ -35,6 +35,7 @@ struct Unit {
   // waits for the GPU.
   bool gpu = false;
   double host_work = 0;
+  std::int64_t graphs = 0, graph_nodes = 0;  // launched graphs, among `launches`, and their nodes
   std::int64_t begin = 0, end = 0, last_work = 0;
 
   double host() const { return wall > device ? wall - device : 0; }

@@ -75,7 +75,9 @@ std::vector<std::string> gpu_lines(const GpuTimeline& gpu) {
   if (n.launched > 0) {
     std::string text =
         fmt::format("Launched {}: {} recorded, {} dropped", n.launched, n.recorded, n.dropped);
-    if (n.missing() != 0) {
+    if (!n.exact) {
+      text += ", launches of graphs among them";
+    } else if (n.missing() != 0) {
       text += fmt::format("; THE COUNTS DIFFER by {}", n.missing());
     }
     if (n.graphs > 0) {
@@ -103,11 +105,12 @@ std::vector<std::string> gpu_lines(const GpuTimeline& gpu) {
     }
     lines.push_back(std::move(text));
   }
-  if (gpu.launch_cost_ns > 0) {
+  if (const LaunchCost& cost = gpu.launch_cost; cost.kernel > 0) {
     lines.push_back(
-        fmt::format("Observing a launch costs its thread {:.0f} ns more, part of Self "
-                    "CPU (measured with a set of 4 bytes)",
-                    gpu.launch_cost_ns));
+        fmt::format("Observing costs the launching thread {:.0f} ns a kernel, {:.0f} ns "
+                    "a graph and {:.0f} ns for each of its nodes (measured with empty "
+                    "kernels), part of Self CPU",
+                    cost.kernel, cost.graph, cost.graph_node));
   }
   return lines;
 }

@@ -109,6 +109,7 @@ struct LaunchCount {
   std::uint64_t recorded = 0;   // kernels, copies and sets
   std::uint64_t dropped = 0;    // as the observer counted them
   std::uint64_t graphs = 0;     // graph launches,
+  bool exact = true;            // false: calls that launch graphs were dropped too
   std::uint64_t misfits = 0;    // those whose nodes are not as many as their ops say
   std::uint64_t unlinked = 0;   // work of no recorded event
   std::uint64_t too_early = 0;  // kernels that seem to begin before their launch
@@ -130,7 +131,7 @@ struct GpuTimeline {
   std::uint64_t dropped_other = 0;
   std::int64_t drift = 0;       // of the two clocks over the window, ns
   std::int64_t pair_width = 0;  // how well an instant is known on both, ns
-  double launch_cost_ns = 0;
+  LaunchCost launch_cost;
   std::shared_ptr<std::deque<std::string>> texts;
 };
 

@@ -79,6 +79,10 @@ void add_gpu_work(const Timeline& t, const Owners& owners, const Roofline& roofl
     Unit& unit = units[static_cast<std::size_t>(index)];
     unit.last_work = std::max(unit.last_work, w.end);
     unit.launches += w.first ? 1 : 0;
+    if (w.graph_node != 0) {
+      unit.graphs += w.first ? 1 : 0;
+      ++unit.graph_nodes;
+    }
     spans[static_cast<std::size_t>(index)].emplace_back(w.begin, w.end);
   }
   for (const Execution& e : executions(t)) {
@@ -106,7 +110,12 @@ void add_gpu_work(const Timeline& t, const Owners& owners, const Roofline& roofl
 
 void take_off_observer(const Timeline& timeline, Unit& unit) {
   unit.observer += timeline.event_cost_ns * static_cast<double>(unit.events);
-  if (unit.gpu) unit.observer += timeline.gpu.launch_cost_ns * static_cast<double>(unit.launches);
+  if (unit.gpu) {
+    const LaunchCost& cost = timeline.gpu.launch_cost;
+    unit.observer += cost.kernel * static_cast<double>(unit.launches - unit.graphs) +
+                     cost.graph * static_cast<double>(unit.graphs) +
+                     cost.graph_node * static_cast<double>(unit.graph_nodes);
+  }
   unit.observer = std::min(unit.observer, std::max(0.0, unit.wall - unit.device));
   unit.wall -= unit.observer;
   if (unit.gpu) {

@@ -1,8 +1,13 @@
-// Events that measure time on a GPU. Owns: their creation, recording and reading, each one call of
-// the CUDA runtime. Must not know: who measures what.
+// What time on a GPU is measured with: events, and a kernel that does nothing. Owns: the events'
+// creation, recording and reading, each one call of the CUDA runtime. Must not know: who measures
+// what.
 #pragma once
 
 #include <ingot/kernels/cuda/device.h>
+
+namespace ingot::isa_cuda {
+void launch_empty();  // one block of 32 threads on the current stream
+}
 
 namespace ingot::cuda {
 

@@ -1,11 +1,11 @@
 // GpuObserver by CUPTI's activity records.
-#include <algorithm>
-#include <atomic>
+#include <mutex>
 #include <utility>
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/profiler/clock.h>
+#include <ingot/profiler/cuda/launch_cost.h>
 #include <ingot/profiler/cuda/make_observer.h>
 #include <ingot/profiler/cuda/read_records.h>
 #include <ingot/profiler/cuda/record_buffers.h>
@@ -32,7 +32,13 @@ constexpr int kPairReadings = 32, kMostDevices = 64;
 // CUPTI's callbacks take no user data.
 struct Target {
   RecordBuffers* buffers = nullptr;
-  std::atomic<std::uint64_t> dropped_work{0}, dropped_other{0};
+  std::mutex mutex;    // of what follows
+  GpuRecords dropped;  // its counts alone
+
+  GpuRecords take_dropped() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(dropped, {});
+  }
 };
 Target g_target;
 
@@ -46,14 +52,15 @@ void CUPTIAPI complete_buffer(CUcontext context, std::uint32_t stream, std::uint
                               std::size_t, std::size_t valid) {
   std::size_t dropped = 0;
   if (cupti().dropped(context, stream, &dropped) == CUPTI_SUCCESS && dropped > 0) {
-    g_target.dropped_work += dropped;
+    const std::lock_guard lock(g_target.mutex);
+    g_target.dropped.dropped_work += dropped;
   }
   if (buffer == nullptr || g_target.buffers == nullptr) return;
   if (g_target.buffers->keep({buffer, valid})) return;
-  std::uint64_t work = 0, other = 0;
-  count_records(buffer, valid, &work, &other);
-  g_target.dropped_work += work;
-  g_target.dropped_other += other;
+  {
+    const std::lock_guard lock(g_target.mutex);
+    count_dropped(buffer, valid, g_target.dropped);
+  }
   g_target.buffers->recycle(buffer);
 }
 
@@ -86,50 +93,6 @@ void wait_for_gpus() {
   }
 }
 
-// The host's time for one launch, by the cheapest there is: a set of four bytes.
-double launch_ns(void* bytes, bool linked) {
-  constexpr int kBatches = 4, kLaunches = 64;
-  std::int64_t best = INT64_MAX;
-  for (int batch = 0; batch < kBatches; ++batch) {
-    cuda::synchronize_stream();
-    const std::int64_t start = monotonic_ns();
-    for (int i = 0; i < kLaunches; ++i) {
-      if (linked) link(1);
-      cuda::fill_zero(bytes, 4);
-      if (linked) unlink();
-    }
-    best = std::min(best, monotonic_ns() - start);
-  }
-  return static_cast<double>(best) / kLaunches;
-}
-
-// What a launch costs more while it is observed: measured by the process's first session that finds
-// a GPU in use.
-class LaunchCost {
- public:
-  LaunchCost() {
-    if (known() || !cuda::in_use(cuda::current_device())) return;
-    bytes_ = cuda::allocate_raw(4);
-    if (bytes_ != nullptr) before_ = launch_ns(bytes_, false);
-  }
-  ~LaunchCost() {
-    if (bytes_ != nullptr) cuda::free_raw(bytes_);
-  }
-  LaunchCost(const LaunchCost&) = delete;
-  LaunchCost& operator=(const LaunchCost&) = delete;
-
-  void observed() {
-    if (bytes_ != nullptr) g_cost_ns = std::max(launch_ns(bytes_, true) - before_, 0.0);
-  }
-  static bool known() { return g_cost_ns >= 0; }
-  static double ns() { return std::max(g_cost_ns, 0.0); }
-
- private:
-  static inline double g_cost_ns = -1;
-  void* bytes_ = nullptr;
-  double before_ = 0;
-};
-
 class CuptiObserver final : public GpuObserver {
  public:
   explicit CuptiObserver(std::size_t max_bytes) : buffers_(max_bytes) {}
@@ -138,9 +101,9 @@ class CuptiObserver final : public GpuObserver {
   // A sentence when CUPTI refuses; then everything is as before.
   std::string start() {
     wait_for_gpus();  // work from before the window has no place in it
-    LaunchCost cost;
+    LaunchCostMeter cost;
     g_target.buffers = &buffers_;
-    g_target.dropped_work = g_target.dropped_other = 0;
+    (void)g_target.take_dropped();
     const Cupti& c = cupti();
     (void)c.set_thread_id_type(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
     std::uint8_t zeroed = 1;
@@ -157,7 +120,7 @@ class CuptiObserver final : public GpuObserver {
       if (status != CUPTI_SUCCESS) reason = refusal(status, "cuptiActivityEnable");
     }
     if (reason.empty()) {
-      cost.observed();
+      cost.observed([] { link(1); }, &unlink);
       restart();
     } else {
       stop();
@@ -171,7 +134,7 @@ class CuptiObserver final : public GpuObserver {
     wait_for_gpus();
     (void)cupti().flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     buffers_.free(buffers_.take());
-    g_target.dropped_work = g_target.dropped_other = 0;
+    (void)g_target.take_dropped();
     first_ = clock_pair();
   }
 
@@ -181,7 +144,7 @@ class CuptiObserver final : public GpuObserver {
     records.source = cupti_name();
     records.first = first_;
     records.last = clock_pair();
-    records.launch_cost_ns = LaunchCost::ns();
+    records.launch_cost = LaunchCostMeter::known();
     (void)cupti().flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     // Kernels' names are CUPTI's until it ends.
     RecordReader reader(records);
@@ -189,8 +152,11 @@ class CuptiObserver final : public GpuObserver {
     for (const RecordBuffers::Filled& f : filled) reader.read(f.data, f.bytes);
     buffers_.free(filled);
     stop();
-    records.dropped_work += g_target.dropped_work;
-    records.dropped_other += g_target.dropped_other;
+    const GpuRecords dropped = g_target.take_dropped();
+    records.dropped_work += dropped.dropped_work;
+    records.dropped_launches = dropped.dropped_launches;
+    records.dropped_graphs = dropped.dropped_graphs;
+    records.dropped_other += dropped.dropped_other;
     return records;
   }
 

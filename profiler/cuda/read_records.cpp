@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <string>
 
+#include <ingot/profiler/attach_gpu.h>
 #include <ingot/profiler/cuda/read_records.h>
 
 namespace ingot::profiler {
@@ -117,11 +118,6 @@ bool is_of_interest(std::string_view name, bool driver) {
   return !driver && contains_any(name, {"EventRecord", "CtxCreate", "InitDevice"});
 }
 
-bool is_work(CUpti_ActivityKind kind) {
-  return kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || kind == CUPTI_ACTIVITY_KIND_KERNEL ||
-         kind == CUPTI_ACTIVITY_KIND_MEMCPY || kind == CUPTI_ACTIVITY_KIND_MEMSET;
-}
-
 template <class F>
 void each_record(std::uint8_t* buffer, std::size_t bytes, F&& f) {
   CUpti_Activity* record = nullptr;
@@ -130,10 +126,26 @@ void each_record(std::uint8_t* buffer, std::size_t bytes, F&& f) {
 
 }  // namespace
 
-void count_records(std::uint8_t* buffer, std::size_t bytes, std::uint64_t* work,
-                   std::uint64_t* other) {
-  each_record(buffer, bytes,
-              [&](const CUpti_Activity& r) { ++(is_work(r.kind) ? *work : *other); });
+void count_dropped(std::uint8_t* buffer, std::size_t bytes, GpuRecords& counts) {
+  GpuRecords records;
+  RecordReader reader(records);
+  std::uint64_t all = 0;
+  each_record(buffer, bytes, [&](const CUpti_Activity& r) {
+    ++all;
+    reader.add(r);
+  });
+  std::uint64_t work = records.dropped_work, launches = 0, graphs = 0;
+  for (const GpuWork& w : records.work) {
+    work += w.kind == WorkKind::kernel || w.graph_node != 0 ? 1 : 0;
+  }
+  for (const ApiCall& c : records.calls) {
+    launches += launches_kernel(c.name) ? 1 : 0;
+    graphs += launches_graph(c.name) ? 1 : 0;
+  }
+  counts.dropped_work += work;
+  counts.dropped_launches += launches;
+  counts.dropped_graphs += graphs;
+  counts.dropped_other += all - work - launches - graphs;
 }
 
 void RecordReader::read(std::uint8_t* buffer, std::size_t bytes) {

@@ -17,8 +17,9 @@ class RecordReader {
   // All records of one buffer that CUPTI gave back.
   void read(std::uint8_t* buffer, std::size_t bytes);
 
- private:
   void add(const CUpti_Activity& record);
+
+ private:
   void add_kernel(const CUpti_ActivityKernel9& k);
   void add_copy(const CUpti_ActivityMemcpy5& c);
   void add_set(const CUpti_ActivityMemset4& s);
@@ -32,8 +33,7 @@ class RecordReader {
   std::unordered_map<int, std::string_view> names_;  // of copies and sets
 };
 
-// How many kernels, copies and sets are in the buffer, and how many other records.
-void count_records(std::uint8_t* buffer, std::size_t bytes, std::uint64_t* work,
-                   std::uint64_t* other);
+// Adds what a buffer that is not kept holds to the counts of dropped records.
+void count_dropped(std::uint8_t* buffer, std::size_t bytes, GpuRecords& counts);
 
 }  // namespace ingot::profiler

@@ -36,8 +36,8 @@ const std::map<std::string, std::vector<std::string>>& allowed_prefixes() {
       {"runtime", {"kernels/", "runtime/"}},
       {"compiler", {"kernels/", "runtime/", "compiler/"}},
       {"profiler",
-       {"kernels/core/", "kernels/ops/", "kernels/cuda/device.h", "kernels/cuda/library.h",
-        "kernels/cuda/timing.h", "runtime/observer.h", "profiler/"}},
+       {"kernels/core/", "kernels/ops/", "kernels/cuda/device.h", "kernels/cuda/graph.h",
+        "kernels/cuda/library.h", "kernels/cuda/timing.h", "runtime/observer.h", "profiler/"}},
   };
   return allowed;
 }

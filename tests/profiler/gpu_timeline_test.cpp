@@ -197,6 +197,25 @@ TEST(GpuTimeline, LaunchedIsRecordedAndDropped) {
   EXPECT_EQ(table.find("DIFFER"), std::string::npos) << table;
 }
 
+TEST(GpuTimeline, CallsMayBeDroppedToo) {
+  FakeGpu gpu;
+  gpu.op(kAdd, 20, 5);
+  gpu.records().dropped_work = gpu.records().dropped_launches = 7;
+  Timeline t = gpu.take();
+  EXPECT_EQ(t.gpu.count.launched, 8u);
+  EXPECT_EQ(t.gpu.count.missing(), 0);
+  // How many nodes a dropped graph launch had nobody knows.
+  FakeGpu graphs;
+  graphs.op(kAdd, 20, 5);
+  graphs.records().dropped_work = 30;
+  graphs.records().dropped_graphs = 10;
+  t = graphs.take();
+  EXPECT_FALSE(t.gpu.count.exact);
+  const std::string table = averages_of(t).table();
+  EXPECT_NE(table.find("30 dropped, launches of graphs among them"), std::string::npos) << table;
+  EXPECT_EQ(table.find("DIFFER"), std::string::npos) << table;
+}
+
 TEST(GpuTimeline, WorkThatIsMissingWithoutADropIsSaid) {
   FakeGpu gpu;
   gpu.op(kAdd, 20, 5).op(kAdd, 30, 5);

@@ -151,7 +151,7 @@ TEST(GpuVerdict, SmallSlowKernelsAreMixed) {
 
 TEST(GpuVerdict, WhatObservingCostsIsTakenOff) {
   Steps s;
-  s.gpu.records().launch_cost_ns = 1500;
+  s.gpu.records().launch_cost.kernel = 1500;
   s.run(6, [](Steps& t) {
     t.op(kMatmul, 2, product(64));
     t.op(kAdd, 1.5, {.flops = 4096, .bytes = 3 * 16384});
