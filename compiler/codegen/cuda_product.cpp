@@ -82,8 +82,8 @@ std::string generate_cuda_product(const PointwiseProgram& p, const SmallShape& s
   text += fmt::format(
       "extern \"C\" __global__ void __launch_bounds__(kSmallThreads, kSmallBlocks) "
       "ingot_run(const Params p) {{\n  wait_for_previous();\n  Tail tail{{p}};\n"
-      "  SmallTile<{}, {}, {}, {}>::run(p.product, tail);\n}}\n",
-      type, shape.tile_rows, side(shape.a_along), side(shape.b_along));
+      "  SmallTile<{}, {}, {}, {}, {}>::run(p.product, tail);\n}}\n",
+      type, shape.tile_rows, side(shape.a_along), side(shape.b_along), side(shape.quads));
   return text;
 }
 

@@ -77,11 +77,15 @@ std::vector<int> ProductStep::touched(const Segment& segment) const {
   return buffers;
 }
 
-KernelParameter ProductStep::parameter(const Segment& segment, const Binding& binding) const {
-  const SegmentOp& op = segment.ops[static_cast<std::size_t>(program_.product)];
-  const Attrs& attrs = *binding.attrs[static_cast<std::size_t>(program_.product)];
+SmallCall ProductStep::call(const Segment& segment, const Binding& binding) const {
+  return small_call(segment, segment.ops[static_cast<std::size_t>(program_.product)], &binding,
+                    *binding.attrs[static_cast<std::size_t>(program_.product)]);
+}
+
+KernelParameter ProductStep::parameter(const Segment& segment, const Binding& binding,
+                                       const SmallCall& call) const {
   KernelParameter parameter;
-  parameter.put(small_call(segment, op, &binding, attrs).product);
+  parameter.put(call.product);
   parameter.align();
   for (std::size_t k = 0; k < places_.size(); ++k) {
     parameter.put(binding.address(segment, program_.memory[k]));
@@ -97,12 +101,15 @@ KernelParameter ProductStep::parameter(const Segment& segment, const Binding& bi
 }
 
 void ProductStep::run(const Segment& segment, const Binding& binding) const {
-  if (kernel() == nullptr || !offsets_agree(program_, segment, binding)) {
+  const SmallCall bound = call(segment, binding);
+  // Factors at odd addresses are rare: eager has a kernel for them, with the same bits.
+  const bool aligned = bound.shape.quads || !shape_.quads;
+  if (kernel() == nullptr || !aligned || !offsets_agree(program_, segment, binding)) {
     run_apart(program_.ops, segment, binding);
     return;
   }
   const cuda::DeviceGuard guard(device());
-  KernelParameter bytes = parameter(segment, binding);
+  KernelParameter bytes = parameter(segment, binding, bound);
   ScopedEvent event({.kind = EventKind::kernel,
                      .name = "fused",
                      .loc = segment.ops[static_cast<std::size_t>(program_.product)].loc,

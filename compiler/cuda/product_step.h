@@ -26,8 +26,11 @@ class ProductStep final : public GeneratedCudaStep {
   std::vector<int> touched(const Segment& segment) const override;
 
   std::string source() const override { return generate_cuda_product(program_, shape_); }
-  // What the kernel is called with, on so many blocks of kSmallThreads threads.
-  KernelParameter parameter(const Segment& segment, const Binding& binding) const;
+  // What the kernel is called with, on so many blocks of kSmallThreads threads; call: of the
+  // product, bound.
+  KernelParameter parameter(const Segment& segment, const Binding& binding,
+                            const SmallCall& call) const;
+  SmallCall call(const Segment& segment, const Binding& binding) const;
   unsigned blocks() const { return shape_.blocks; }
   Prelude prelude() const override { return Prelude::products; }
 

@@ -23,39 +23,34 @@ struct StoreResult {
   }
 };
 
-template <class S, int kTileRows, bool kA, bool kB>
+template <class S, int kTileRows, bool kA, bool kB, bool kQuads>
 __global__ void __launch_bounds__(kSmallThreads, kSmallBlocks)
     small_product_kernel(const SmallProduct p) {
   wait_for_previous();
   StoreResult<S, small_slots<kTileRows>> tail{p, {}};
-  SmallTile<S, kTileRows, kA, kB>::run(p, tail);
+  SmallTile<S, kTileRows, kA, kB, kQuads>::run(p, tail);
 }
 
-template <class S, int kTileRows>
+template <class S, int kTileRows, bool kQuads>
 void launch_tile(const SmallProduct& p, const SmallShape& shape) {
   const auto go = [&](auto kernel) { launch(kernel, {shape.blocks, kSmallThreads}, p); };
   if (shape.a_along) {
-    return shape.b_along ? go(small_product_kernel<S, kTileRows, true, true>)
-                         : go(small_product_kernel<S, kTileRows, true, false>);
+    return shape.b_along ? go(small_product_kernel<S, kTileRows, true, true, kQuads>)
+                         : go(small_product_kernel<S, kTileRows, true, false, kQuads>);
   }
-  return shape.b_along ? go(small_product_kernel<S, kTileRows, false, true>)
-                       : go(small_product_kernel<S, kTileRows, false, false>);
+  return shape.b_along ? go(small_product_kernel<S, kTileRows, false, true, kQuads>)
+                       : go(small_product_kernel<S, kTileRows, false, false, kQuads>);
 }
 
 }  // namespace
 
 void launch_small_product(const SmallProduct& p, const SmallShape& shape) {
-  switch (static_cast<DType>(shape.dtype)) {
-    case DType::f64:
-      return launch_tile<double, 8>(p, shape);
-    case DType::f16:
-      return launch_tile<Half, 8>(p, shape);
-    case DType::bf16:
-      return launch_tile<BFloat16, 8>(p, shape);
-    default:
-      return shape.tile_rows == 8 ? launch_tile<float, 8>(p, shape)
-                                  : launch_tile<float, 16>(p, shape);
+  if (shape.dtype == static_cast<int>(DType::f64)) return launch_tile<double, 8, false>(p, shape);
+  if (shape.tile_rows == 8) {
+    return shape.quads ? launch_tile<float, 8, true>(p, shape)
+                       : launch_tile<float, 8, false>(p, shape);
   }
+  shape.quads ? launch_tile<float, 16, true>(p, shape) : launch_tile<float, 16, false>(p, shape);
 }
 
 }  // namespace INGOT_ISA

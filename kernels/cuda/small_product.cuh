@@ -1,6 +1,6 @@
 // The small matrix product: a block computes a tile of 8 x 32 or 16 x 32 results from panels of A
-// and B in shared memory, whole as far as they fit, and gives every result to a tail, which stores
-// it or goes on computing with it.
+// and B that lie in shared memory whole, and gives every result to a tail, which stores it or goes
+// on computing with it.
 // Owns: the order of the sum, which depends on k alone: eight chains of multiply-adds, chain c over
 // the quads of k with number c modulo 8, then a tree over the chains. Freestanding: this text is
 // also part of generated source. Must not know: ops, launches.
@@ -35,16 +35,10 @@ __device__ __forceinline__ void copy_async(void* to, const void* from, int bytes
   }
 }
 #endif
-__device__ __forceinline__ void close_copies() {
-#if INGOT_ASYNC_COPY
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-// Until all but the last kOpen groups of this thread's copies are there.
-template <int kOpen>
+// Until this thread's copies are there.
 __device__ __forceinline__ void await_copies() {
 #if INGOT_ASYNC_COPY
-  asm volatile("cp.async.wait_group %0;" ::"n"(kOpen) : "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
 
@@ -66,36 +60,34 @@ struct SmallPanel {
     }
   }
 
-  // Elements first ... first + kPart - 1 along k; `depth` of the panel exist, and `rows`.
-  template <int kPart>
+  // The panel's `depth` elements along k of as many rows as there are; up to a multiple of 4 they
+  // are followed by zeros. kQuads: four neighbours at once. log2_quads: of a power of 2 with room
+  // for the quads of `depth`.
+  template <bool kQuads>
   static __device__ __forceinline__ void copy(T* to, const S* from, Int64 row_stride,
-                                              Int64 k_stride, int rows, int depth, int first,
-                                              bool quads) {
-    constexpr int kInner = kAlong ? kPart : kRows, kOuter = kAlong ? kRows : kPart;
-    const Int64 inner = kAlong ? k_stride : row_stride, outer = kAlong ? row_stride : k_stride;
+                                              Int64 k_stride, int rows, int depth, int log2_quads) {
+    constexpr int kStep = kQuads ? 4 : 1;
     const int padded = (depth + 3) & ~3;
-    if (quads) {
-#pragma unroll
-      for (int u = int(threadIdx.x); u < kInner * kOuter / 4; u += kSmallThreads) {
-        const int o = u / (kInner / 4), i = u % (kInner / 4) * 4;
-        const int row = kAlong ? o : i, k = first + (kAlong ? i : o);
-        if (row >= rows || k >= padded) continue;
-        int count = kAlong ? depth - k : k < depth ? rows - row : 0;
-        if (count > 4) count = 4;
-        // Where nothing is read the address is one that exists.
-        copy_quad(to + place(row, k), count > 0 ? from + row * row_stride + k * k_stride : from,
-                  count);
+    const int thread = int(threadIdx.x);
+    if constexpr (kAlong) {
+      const int bits = log2_quads + (kQuads ? 0 : 2);
+      const int k = (thread & ((1 << bits) - 1)) * kStep, together = kSmallThreads >> bits;
+      if (k >= padded) return;
+      const int end = rows < kRows ? rows : kRows, count = depth - k;
+      const S* x = from + (thread >> bits) * row_stride + (count > 0 ? k * k_stride : 0);
+#pragma unroll 4
+      for (int row = thread >> bits; row < end; row += together, x += together * row_stride) {
+        copy_some<kQuads>(to + place(row, k), x, count);
       }
     } else {
+      constexpr int kLine = kRows / kStep, kTogether = kSmallThreads / kLine;
+      const int row = thread % kLine * kStep, count = rows - row;
+      if (count <= 0) return;
+      const S* x = from + row * row_stride + thread / kLine * k_stride;
 #pragma unroll 4
-      for (int u = int(threadIdx.x); u < kInner * kOuter; u += kSmallThreads) {
-        const int o = u / kInner, i = u % kInner;
-        const int row = kAlong ? o : i, k = first + (kAlong ? i : o);
-        if (row >= rows || k >= padded) continue;
-        copy_element(
-            to + place(row, k),
-            k < depth ? from + o_offset(o, first, outer) + i_offset(i, first, inner) : from,
-            k < depth);
+      for (int k = thread / kLine; k < padded; k += kTogether, x += kTogether * k_stride) {
+        // Where nothing is read the address is one that exists.
+        copy_some<kQuads>(to + place(row, k), k < depth ? x : from, k < depth ? count : 0);
       }
     }
   }
@@ -129,11 +121,13 @@ struct SmallPanel {
   }
 
  private:
-  static __device__ __forceinline__ Int64 o_offset(int o, int first, Int64 stride) {
-    return (kAlong ? o : first + o) * stride;
-  }
-  static __device__ __forceinline__ Int64 i_offset(int i, int first, Int64 stride) {
-    return (kAlong ? first + i : i) * stride;
+  template <bool kQuads>
+  static __device__ __forceinline__ void copy_some(T* to, const S* from, int count) {
+    if constexpr (kQuads) {
+      copy_quad(to, from, count < 4 ? count : 4);
+    } else {
+      copy_element(to, from, count > 0);
+    }
   }
 
   static __device__ __forceinline__ void copy_quad(T* to, const S* from, int count) {
@@ -177,15 +171,13 @@ struct SmallPanel {
 template <int kTileRows>
 inline constexpr int small_slots = kTileRows* kSmallColumns / kSmallThreads;
 
-// kA, kB: whether the neighbours in the factors' memory are those along k.
-// The copies of a panel come in kParts: work on the first begins while others are on the way.
-template <class S, int kTileRows, bool kA, bool kB, int kParts = 4>
+// kA, kB: whether the neighbours in the factors' memory are those along k; kQuads: whether four of
+// them, in both, are one aligned load.
+template <class S, int kTileRows, bool kA, bool kB, bool kQuads>
 class SmallTile {
   using N = decltype(widen(S()));
   using T = typename N::Value;
-  // All of 48 KB with the larger tile.
-  static constexpr int kDepth = 1024 / int(sizeof(T));
-  static constexpr int kPart = kDepth / kParts;
+  static constexpr int kDepth = kSmallDepth<T>;  // all of 48 KB with the larger tile
   static constexpr int kChains = kSmallThreads / 32;
   static constexpr int kR = kTileRows / 4, kC = kSmallColumns / 8;  // results of a thread
   using PanelA = SmallPanel<S, kTileRows, kDepth, kA>;
@@ -203,43 +195,50 @@ class SmallTile {
     const int column = int(blockIdx.x - rest * p.tiles_n.value()) * kSmallColumns;
     const S* a = static_cast<const S*>(p.a) + matrix * p.a_step + row * p.a_row;
     const S* b = static_cast<const S*>(p.b) + matrix * p.b_step + column * p.b_column;
-    const int warp = int(threadIdx.x) / 32, lane = int(threadIdx.x) % 32;
-    const int across = lane % 8, down = lane / 8;
+    PanelA::template copy<kQuads>(a_panel, a, p.a_row, p.a_column, p.m - row, p.k, p.log2_quads);
+    PanelB::template copy<kQuads>(b_panel, b, p.b_column, p.b_row, p.n - column, p.k, p.log2_quads);
+    visit(p, row, column, [&](int slot, int r, int c) { tail.load(slot, matrix, r, c); });
 
+    const int warp = int(threadIdx.x) / 32, lane = int(threadIdx.x) % 32;
+    // Neighbours share rows, every second one columns: loads that agree in one of the two lowest
+    // bits of the lane take shared memory half the time.
+    const int across = (lane & 1) | (lane >> 1 & 6), down = (lane >> 1 & 1) | (lane >> 3 & 2);
     N sum[kR][kC];
 #pragma unroll
     for (int i = 0; i < kR; ++i) {
 #pragma unroll
       for (int j = 0; j < kC; ++j) sum[i][j] = N(0);
     }
-    for (int at = 0; at < p.k || at == 0; at += kDepth) {
-      const int depth = p.k - at < kDepth ? p.k - at : kDepth;
-      if (at > 0) __syncthreads();
-#pragma unroll 1
-      for (int part = 0; part < kParts; ++part) {
-        const int first = part * kPart;
-        if (first < depth) {
-          PanelA::template copy<kPart>(a_panel, a + at * p.a_column, p.a_row, p.a_column, p.m - row,
-                                       depth, first, p.a_quads);
-          PanelB::template copy<kPart>(b_panel, b + at * p.b_row, p.b_column, p.b_row, p.n - column,
-                                       depth, first, p.b_quads);
+    await_copies();
+    __syncthreads();
+#pragma unroll 2
+    for (int q = warp; 4 * q < p.k; q += kChains) {
+      N u[kR][4], v[kC][4];
+      PanelA::template fetch<kR, 4>(a_panel, q, down, u);
+      PanelB::template fetch<kC, 8>(b_panel, q, across, v);
+#pragma unroll
+      for (int l = 0; l < 4; ++l) {
+#pragma unroll
+        for (int i = 0; i < kR; ++i) {
+#pragma unroll
+          for (int j = 0; j < kC; ++j) sum[i][j] = fma(u[i][l], v[j][l], sum[i][j]);
         }
-        close_copies();
       }
-      if (at == 0)
-        visit(p, row, column, [&](int slot, int r, int c) { tail.load(slot, matrix, r, c); });
-      add_parts<0>(a_panel, b_panel, depth, warp, down, across, sum);
     }
     // The chains' sums meet where the panels were.
     __syncthreads();
     T* const partial = space;
 #pragma unroll
     for (int i = 0; i < kR; ++i) {
-      const int r = PanelA::template row_of<kR, 4>(down, i);
+      T* const to = partial + (warp * kTileRows + PanelA::template row_of<kR, 4>(down, i)) * kPitch;
+      if constexpr (kB) {
 #pragma unroll
-      for (int j = 0; j < kC; ++j) {
-        const int c = PanelB::template row_of<kC, 8>(across, j);
-        partial[(warp * kTileRows + r) * kPitch + c] = sum[i][j].v;
+        for (int j = 0; j < kC; ++j) to[PanelB::template row_of<kC, 8>(across, j)] = sum[i][j].v;
+      } else {
+        Pack<T, kC> line;
+#pragma unroll
+        for (int j = 0; j < kC; ++j) line.v[j] = sum[i][j].v;
+        *reinterpret_cast<Pack<T, kC>*>(to + across * kC) = line;
       }
     }
     __syncthreads();
@@ -266,31 +265,6 @@ class SmallTile {
       const int r = row + e / kSmallColumns, c = column + e % kSmallColumns;
       if (r < p.m && c < p.n) f(slot, r, c);
     }
-  }
-
-  template <int kIndex>
-  static __device__ __forceinline__ void add_parts(const T* a, const T* b, int depth, int warp,
-                                                   int down, int across, N (&sum)[kR][kC]) {
-    if (kIndex * kPart >= depth) return;
-    await_copies<kParts - 1 - kIndex>();
-    __syncthreads();
-    const int quads = (depth + 3) / 4;
-#pragma unroll
-    for (int q = warp + kIndex * kPart / 4; q < (kIndex + 1) * kPart / 4; q += kChains) {
-      if (q >= quads) break;
-      N u[kR][4], v[kC][4];
-      PanelA::template fetch<kR, 4>(a, q, down, u);
-      PanelB::template fetch<kC, 8>(b, q, across, v);
-#pragma unroll
-      for (int l = 0; l < 4; ++l) {
-#pragma unroll
-        for (int i = 0; i < kR; ++i) {
-#pragma unroll
-          for (int j = 0; j < kC; ++j) sum[i][j] = fma(u[i][l], v[j][l], sum[i][j]);
-        }
-      }
-    }
-    if constexpr (kIndex + 1 < kParts) add_parts<kIndex + 1>(a, b, depth, warp, down, across, sum);
   }
 };
 

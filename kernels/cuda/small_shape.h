@@ -11,16 +11,17 @@ inline namespace INGOT_ISA {
 
 struct ProductView;
 
-// Which of the kernels, on how many blocks.
+// Which of the kernels (see SmallTile), on how many blocks.
 struct SmallShape {
-  int dtype = 0;      // DType of factors and result
+  int dtype = 0;      // DType of factors and result: f32 or f64
   int tile_rows = 8;  // 8 or 16
   bool a_along = false, b_along = false;
+  bool quads = false;
   unsigned blocks = 0;
 };
 
-// False: not a small product, or nothing to compute. The choice is the same with and without
-// addresses.
+// False: not a small product, or nothing to compute. Addresses decide about `quads` only, and
+// the bits are the same with and without.
 bool small_product(const ProductView& view, SmallProduct* product, SmallShape* shape);
 
 void launch_small_product(const SmallProduct& product, const SmallShape& shape);

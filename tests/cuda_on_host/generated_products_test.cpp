@@ -119,9 +119,10 @@ void compare(std::vector<Case>& cases) {
     run_apart(s, want.binding);
     for (const auto order : {emulation::Order::ascending, emulation::Order::descending}) {
       Memory got(s);
-      KernelParameter parameter = cases[i].step->parameter(s, got.binding);
+      const ProductStep& step = *cases[i].step;
+      KernelParameter parameter = step.parameter(s, got.binding, step.call(s, got.binding));
       emulation::set_order(order);
-      kernels[i](parameter.data(), cases[i].step->blocks());
+      kernels[i](parameter.data(), step.blocks());
       emulation::set_order(emulation::Order::ascending);
       for (std::size_t b = 0; b < s.buffers.size(); ++b) {
         if (!s.buffers[b].live) continue;
@@ -197,11 +198,11 @@ TEST(GeneratedProducts, HaveTheBitsOfTheirOpsOneByOne) {
     const int mask = b.op(*find_op("gt"), {y, b.input(meta_of(f, {7, 12}, {12, 1}))}, true);
     (void)b.op(*find_op("where"), {mask, y, b.input(meta_of(f, {12}, {1}))}, true);
   }
-  {  // f64, a vector, a cast
+  {  // f64, a cast
     SegmentBuilder& b = cases[6].b;
     const int y = b.op(structured_op<Matmul>,
                        {b.input(meta_of(DType::f64, {50, 100}, {100, 1})),
-                        b.input(meta_of(DType::f64, {100}, {1}))},
+                        b.input(meta_of(DType::f64, {100, 3}, {3, 1}))},
                        false);
     Attrs cast;
     cast.a = static_cast<i64>(f);
@@ -209,12 +210,12 @@ TEST(GeneratedProducts, HaveTheBitsOfTheirOpsOneByOne) {
     const int narrow = b.op(structured_op<ToCopy>, {b.op(*find_op("exp"), {y}, true)}, false, cast);
     (void)b.op(*find_op("neg"), {narrow}, true);
   }
-  {  // a deep sum
+  {  // whole panels, element by element
     SegmentBuilder& b = cases[7].b;
-    const int y = b.op(
-        structured_op<Matmul>,
-        {b.input(meta_of(f, {64, 1000}, {1000, 1})), b.input(meta_of(f, {1000, 10}, {1, 1000}))},
-        false);
+    const int y =
+        b.op(structured_op<Matmul>,
+             {b.input(meta_of(f, {64, 256}, {257, 1})), b.input(meta_of(f, {256, 10}, {1, 256}))},
+             false);
     (void)b.op(*find_op("sigmoid"), {y}, true);
   }
   compare(cases);
@@ -243,8 +244,8 @@ TEST(GeneratedProducts, StayApartFromWhatTheyCannotTake) {
     SegmentBuilder b;
     const int y = b.op(
         structured_op<Matmul>,
-        {b.input(meta_of(f, {1, 16}, {16, 1})), b.input(meta_of(f, {16, 16}, {16, 1}))}, false);
-    (void)b.op(*find_op("add"), {y, b.input(meta_of(f, {16, 16}, {16, 1}))}, true);
+        {b.input(meta_of(f, {4, 16}, {16, 1})), b.input(meta_of(f, {16, 16}, {16, 1}))}, false);
+    (void)b.op(*find_op("add"), {y, b.input(meta_of(f, {3, 4, 16}, {64, 16, 1}))}, true);
     EXPECT_EQ(groups_of(b, &why), 2u);
     EXPECT_EQ(why, "add not with matmul: another shape");
   }
