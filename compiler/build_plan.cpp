@@ -3,6 +3,7 @@
 
 #include <ingot/compiler/build_plan.h>
 #include <ingot/compiler/cuda/attach.h>
+#include <ingot/compiler/cuda/cuda_row_step.h>
 #include <ingot/compiler/cuda/cuda_step.h>
 #include <ingot/compiler/cuda/product_step.h>
 #include <ingot/compiler/cuda/small_products.h>
@@ -46,6 +47,54 @@ std::unique_ptr<Step> at(Loc loc, std::unique_ptr<GeneratedStep> step) {
   return step;
 }
 
+constexpr auto kMost = static_cast<std::size_t>(kMaxOperands);
+
+void add_group(const Segment& segment, const Group& group, PlanReport* report,
+               std::vector<std::unique_ptr<Step>>* steps);
+
+// A part of a group of rows: with an op along rows in it, or with pointwise ops of one shape, a
+// group again.
+void add_part(const Segment& segment, const RowSpace& space, std::vector<int> ops,
+              PlanReport* report, std::vector<std::unique_ptr<Step>>* steps) {
+  const auto op = [&](int i) -> const SegmentOp& {
+    return segment.ops[static_cast<std::size_t>(i)];
+  };
+  const bool rows = std::any_of(ops.begin(), ops.end(),
+                                [&](int i) { return row_space(segment, op(i)).has_value(); });
+  const bool one_shape = std::all_of(ops.begin(), ops.end(), [&](int i) {
+    return segment.meta(op(i).out[0]).sizes == segment.meta(op(ops[0]).out[0]).sizes;
+  });
+  if (rows ? row_refusal(segment, space, ops) == nullptr : one_shape) {
+    return add_group(segment, {ops, rows ? Group::rows : Group::pointwise, space}, report, steps);
+  }
+  for (int i : ops) steps->push_back(make_op_step(segment, i));
+}
+
+void add_rows(const Segment& segment, const Group& group, PlanReport* report,
+              std::vector<std::unique_ptr<Step>>* steps) {
+  const Loc loc = segment.ops[static_cast<std::size_t>(group.ops[0])].loc;
+  RowProgram program = make_row_program(segment, group.space, group.ops);
+  const std::string names = program.names();
+  std::unique_ptr<Step> step;
+  const char* why = "too many operands";
+  if (program.memory.size() <= kMost) {
+    if (program.space.on_gpu()) {
+      step = CudaRowStep::make(std::move(program), segment, &why);
+    } else {
+      step = at(loc, std::make_unique<RowStep>(std::move(program), segment));
+    }
+  }
+  if (step != nullptr) {
+    report->fused.push_back({names, loc});
+    steps->push_back(std::move(step));
+    return;
+  }
+  report->not_fused.push_back({names + " in two parts: " + why, loc});
+  const auto middle = group.ops.begin() + static_cast<std::ptrdiff_t>(group.ops.size() / 2);
+  add_part(segment, group.space, {group.ops.begin(), middle}, report, steps);
+  add_part(segment, group.space, {middle, group.ops.end()}, report, steps);
+}
+
 void add_group(const Segment& segment, const Group& group, PlanReport* report,
                std::vector<std::unique_ptr<Step>>* steps) {
   if (group.ops.size() == 1) {
@@ -59,15 +108,8 @@ void add_group(const Segment& segment, const Group& group, PlanReport* report,
     steps->push_back(make_epilogue_step(segment, group.ops[0], group.ops[1]));
     return;
   }
-  constexpr auto kMost = static_cast<std::size_t>(kMaxOperands);
   if (group.kind == Group::rows) {
-    RowProgram program = make_row_program(segment, group.space, group.ops);
-    if (program.memory.size() <= kMost) {
-      report->fused.push_back({program.names(), loc});
-      steps->push_back(at(loc, std::make_unique<RowStep>(std::move(program), segment)));
-    } else {
-      for (int i : group.ops) steps->push_back(make_op_step(segment, i));
-    }
+    add_rows(segment, group, report, steps);
     return;
   }
   PointwiseProgram program = make_program(segment, group);

@@ -6,12 +6,13 @@
 #include <string>
 
 #include <ingot/compiler/fusion/pointwise.h>
+#include <ingot/compiler/fusion/row_program.h>
 #include <ingot/kernels/cuda/small_shape.h>
 
 namespace ingot::compiler {
 
 // Raised when generated text changes for the same program: it is part of every kernel's key.
-inline constexpr int kCudaGeneratorVersion = 2;
+inline constexpr int kCudaGeneratorVersion = 3;
 inline constexpr unsigned kCudaThreads = 256;
 inline constexpr int kCudaAxes = 8;
 
@@ -36,5 +37,25 @@ std::string generate_cuda_run(const PointwiseProgram& program, const CudaPattern
 // up to 8 bytes; for each operand its address and its strides over the batch, the rows and the
 // columns (8 bytes each); the host numbers as 8-byte cells.
 std::string generate_cuda_product(const PointwiseProgram& program, const SmallShape& shape);
+
+// How the rows of a program lie on blocks; all but the number of rows is part of the text.
+struct CudaRows {
+  int width = 4;  // elements of a vector
+  int slots = 1, lanes = 1;
+  int together = 1;    // rows of a block
+  int held = 1;        // rows in registers at once, at most
+  bool whole = true;   // rows are whole vectors
+  bool outer = false;  // rows along more than one axis
+};
+// rows: the program's memory operands over RowSpace::leading(), collapsed.
+CudaRows cuda_rows(const RowProgram& program, const Nest& rows);
+// Elements a thread may hold in registers.
+inline constexpr int kMostHeldElements = 64;
+
+// Of a group of rows: extern "C" ingot_run over one parameter: for each memory operand its address
+// and its strides between rows and along one (8 bytes each); rows (8 bytes); elements of a row,
+// axes of the rows (4 bytes each); with outer axes also kCudaAxes FastDivisors of the axes and
+// kCudaAxes times the operands' strides (8 bytes each); the host numbers as 8-byte cells.
+std::string generate_cuda_rows(const RowProgram& program, const CudaRows& rows);
 
 }  // namespace ingot::compiler

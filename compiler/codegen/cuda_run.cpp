@@ -9,11 +9,6 @@ namespace ingot::compiler {
 
 namespace {
 
-// What a dtype is stored as; the CPU's groups have no 16-bit types.
-const char* stored_type(DType t) {
-  return t == DType::f16 ? "Half" : t == DType::bf16 ? "BFloat16" : c_type(t);
-}
-
 bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 // Programs with 16-bit floats compute two elements at a time: the values of a step are twins.

@@ -70,6 +70,10 @@ const char* c_type(DType t) {
   return "";
 }
 
+const char* stored_type(DType t) {
+  return t == DType::f16 ? "Half" : t == DType::bf16 ? "BFloat16" : c_type(t);
+}
+
 std::string pointer_type(DType t, bool written) {
   return fmt::format("{}{}*", written ? "" : "const ", c_type(t));
 }

@@ -12,6 +12,8 @@ namespace ingot::compiler {
 // "float"; of a memory operand "const float*", or "float*" when it is written.
 const char* c_type(DType t);
 std::string pointer_type(DType t, bool written);
+// What a GPU's kernel stores it as: "BFloat16".
+const char* stored_type(DType t);
 
 // The structs of users' rows among these ops (null entries: casts), each once.
 std::string user_rows_text(const std::vector<const OpInfo*>& ops);

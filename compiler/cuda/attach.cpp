@@ -14,8 +14,8 @@
 namespace ingot {
 
 // The text of the rows for generated CUDA kernels, embedded when the library is built.
-extern const char kCudaText[], kCudaProductText[];
-extern const unsigned long kCudaTextSize, kCudaProductTextSize;
+extern const char kCudaText[], kCudaProductText[], kCudaRowsText[];
+extern const unsigned long kCudaTextSize, kCudaProductTextSize, kCudaRowsTextSize;
 
 namespace compiler {
 
@@ -53,11 +53,14 @@ std::shared_ptr<const jit::Prelude> make_prelude(const char* text, unsigned long
 const std::shared_ptr<const jit::Prelude>& prelude_of(const GeneratedCudaStep& step) {
   static const auto elements = make_prelude(kCudaText, kCudaTextSize);
   static const auto products = make_prelude(kCudaProductText, kCudaProductTextSize);
+  static const auto rows = make_prelude(kCudaRowsText, kCudaRowsTextSize);
   switch (step.prelude()) {
     case GeneratedCudaStep::Prelude::elements:
       break;
     case GeneratedCudaStep::Prelude::products:
       return products;
+    case GeneratedCudaStep::Prelude::rows:
+      return rows;
   }
   return elements;
 }

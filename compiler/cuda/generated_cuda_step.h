@@ -14,8 +14,9 @@ class GeneratedCudaStep : public Step {
  public:
   // The body of a unit whose prelude is the embedded rows; its kernel is extern "C" ingot_run.
   virtual std::string source() const = 0;
-  // The embedded text in front of it: elementwise rows, or these and the small product.
-  enum class Prelude { elements, products };
+  // The embedded text in front of it: elementwise rows, these and the small product, or
+  // these and whole rows.
+  enum class Prelude { elements, products, rows };
   virtual Prelude prelude() const { return Prelude::elements; }
 
   // The ops' names: "mul add tanh".

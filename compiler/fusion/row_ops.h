@@ -35,6 +35,12 @@ struct RowOp {
   // is written by the statement (null: there is none); one that is a value a row is a value here.
   const char* statement = nullptr;
   const char* values[kMaxOutputs] = {};
+  // The same for a GPU, where rows are held in registers (kernels/cuda/row_program.cuh): {u} is a
+  // number of three uses of reduce_lanes. `first` is what comes before all operands but {a} are
+  // loaded.
+  const char* held_first = nullptr;
+  const char* held_statement = nullptr;
+  const char* held_values[kMaxOutputs] = {};
   // One value a row, summed up in the order of memory: the operand must be row-major.
   bool reduces = false;
   // How the results of the blocks of a long row are reduced again, before its number divides them;

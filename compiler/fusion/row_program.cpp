@@ -87,7 +87,7 @@ class Reader {
   }
 
   static constexpr const char* kTooLong = "the row is too long to be held";
-  bool is_long() const { return space_.length() > kLongestRow; }
+  bool is_long() const { return space_.length() > space_.longest(); }
 
   const Segment& s_;
   const RowSpace& space_;
@@ -130,7 +130,7 @@ class Maker {
   void run() {
     place_results();
     for (int i : p_.ops) add(i);
-    p_.blocks = p_.space.length() > kRowBlock && !waits_;
+    p_.blocks = !p_.space.on_gpu() && p_.space.length() > kRowBlock && !waits_;
     give_slots();
   }
 
@@ -202,10 +202,10 @@ class Maker {
     const bool elementwise = op.op->kind == OpKind::elementwise;
     const bool whole = reader_.kind == RowInstruction::whole;
     RowInstruction code{reader_.kind, whole || elementwise ? op.op : nullptr,
-                        s_.meta(op.out[0]).dtype};
+                        compute_type(s_.meta(op.out[0]).dtype)};
     if (whole) code.row = row_op(*op.op);
     for (int v : op.in) {
-      if (v >= 0) code.compute = s_.meta(v).dtype;
+      if (v >= 0) code.compute = compute_type(s_.meta(v).dtype);
     }
     int scalar = 0;
     for (std::size_t k = 0; k < op.in.size(); ++k) {

@@ -60,6 +60,12 @@ struct RowProgram {
   std::string names() const;  // "mul softmax"
 };
 
+// FLOPs, and the bytes of the operands in memory, each once.
+Cost cost_of(const RowProgram& program, const Segment& segment);
+
+// What a reduction over rows of `length` elements divides by.
+double row_divisor(const ScalarUse& use, const Segment& segment, i64 length);
+
 // Elements between neighbours of a row: 0 for one value.
 i64 inner_stride(const RowProgram& p, const Operand& o);
 

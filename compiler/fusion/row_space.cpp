@@ -1,5 +1,6 @@
 #include <ingot/compiler/fusion/row_ops.h>
 #include <ingot/compiler/fusion/row_space.h>
+#include <ingot/kernels/cuda/row_shape.h>
 
 namespace ingot::compiler {
 
@@ -47,24 +48,37 @@ std::optional<i64> merged_stride(const Dims& sizes, const Dims& strides, int beg
 }  // namespace
 
 i64 RowSpace::length() const { return part(sizes, sizes.size() - axes, sizes.size()).product(); }
+i64 RowSpace::longest() const { return on_gpu() ? kLongRow : kLongestRow; }
 Dims RowSpace::leading() const { return part(sizes, 0, sizes.size() - axes); }
 
 std::optional<RowSpace> row_space(const Segment& s, const SegmentOp& op) {
   const RowOp* row = row_op(*op.op);
   if (row == nullptr || op.in.empty() || op.in[0] < 0 || op.writes >= 0) return std::nullopt;
   const Meta& x = s.meta(op.in[0]);
-  if (!x.device.is_cpu() || (x.dtype != DType::f32 && x.dtype != DType::f64)) return std::nullopt;
-  for (int v : op.in) {
-    if (v >= 0 && s.meta(v).dtype != x.dtype) return std::nullopt;
+  const bool on_gpu = x.device.is_cuda();
+  if (!is_floating_point(x.dtype) || (!on_gpu && compute_type(x.dtype) != x.dtype)) {
+    return std::nullopt;
+  }
+  // Moments of 16-bit rows are not rounded to 16 bits.
+  const auto fits = [&](int v, bool row_value) {
+    const DType t = s.meta(v).dtype;
+    return t == x.dtype || (row_value && t == compute_type(x.dtype));
+  };
+  for (std::size_t k = 0; k < op.in.size(); ++k) {
+    if (op.in[k] >= 0 && !fits(op.in[k], row->is_row_value(k))) return std::nullopt;
   }
   for (int v : op.out) {
-    if (s.meta(v).dtype != x.dtype || !is_contiguous(s.meta(v))) return std::nullopt;
+    if (!fits(v, !(s.meta(v).sizes == x.sizes)) || !is_contiguous(s.meta(v))) return std::nullopt;
   }
   const int axes = trailing_axes(row->axes, op.attrs, x.dim());
   if (axes < 1 || x.numel() == 0) return std::nullopt;
-  RowSpace space{x.sizes, axes};
+  RowSpace space{x.sizes, axes, on_gpu ? item_size(x.dtype) : 0};
   const i64 n = space.length();
-  if (n < kShortestRow || (n > kLongestRow && row->combine == nullptr)) return std::nullopt;
+  if (on_gpu) {
+    if (n < 2 || row_shape(n, vector_width(space.item)).slots == 0) return std::nullopt;
+  } else if (n < kShortestRow || (n > kLongestRow && row->combine == nullptr)) {
+    return std::nullopt;
+  }
   // The order of a sum follows the memory of its operand: only row-major is the order of a row.
   if (row->reduces && !is_contiguous(x)) return std::nullopt;
   return space;

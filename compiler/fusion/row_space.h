@@ -12,9 +12,13 @@ namespace ingot::compiler {
 struct RowSpace {
   Dims sizes;
   int axes = 1;  // how many trailing ones make a row
+  // On a GPU: bytes of an element, which say how a row lies on a block's lanes; 0 on the CPU.
+  int item = 0;
 
   i64 length() const;
   i64 rows() const { return sizes.product() / length(); }
+  bool on_gpu() const { return item != 0; }
+  i64 longest() const;  // row that is held
   Dims leading() const;
   bool operator==(const RowSpace&) const = default;
 };

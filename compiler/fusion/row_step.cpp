@@ -17,38 +17,6 @@ namespace {
 
 constexpr int kMaxRowScalars = 64;
 
-Cost cost_of(const RowProgram& p, const Segment& s) {
-  Cost cost;
-  for (int i : p.ops) {
-    const SegmentOp& op = s.ops[static_cast<std::size_t>(i)];
-    if (op.op->kind == OpKind::elementwise) {
-      const double n = static_cast<double>(s.meta(op.out[0]).numel());
-      cost.flops += n * op.op->flops;
-      cost.transcendentals += n * op.op->transcendentals;
-    } else if (op.op->cost != nullptr) {
-      std::vector<const Meta*> in;
-      for (int v : op.in) in.push_back(v < 0 ? nullptr : &s.meta(v));
-      std::vector<Meta> out;
-      for (int v : op.out) out.push_back(s.meta(v));
-      const Cost own = op.op->cost(
-          *op.op, {in.data(), static_cast<int>(in.size()), op.attrs, out[0].device}, out.data());
-      cost.flops += own.flops;
-      cost.transcendentals += own.transcendentals;
-    }
-  }
-  for (const RowMemory& m : p.memory) {
-    cost.bytes += static_cast<double>(s.meta(m.value).numel()) * item_size(m.dtype);
-  }
-  return cost;
-}
-
-// Elements of a row, or what a reduction divides by.
-double divisor(const ScalarUse& use, const Segment& s, i64 length) {
-  const i64 correction =
-      use.kind == ScalarUse::freedom ? s.ops[static_cast<std::size_t>(use.op)].attrs.b : 0;
-  return static_cast<double>(std::max<i64>(length - correction, 0));
-}
-
 // Values that stay in the cache anyway gain little from one pass, and short rows lose it to the
 // interpreter's calls.
 bool is_small(const RowSpace& space) {
@@ -105,7 +73,7 @@ void RowStep::run(const Segment& segment, const Binding& binding) const {
     const Scalar value =
         use.kind == ScalarUse::attribute
             ? binding.attrs[static_cast<std::size_t>(use.op)]->s[use.number]
-            : Scalar(program_.blocks ? 1.0 : divisor(use, segment, program_.space.length()));
+            : Scalar(program_.blocks ? 1.0 : row_divisor(use, segment, program_.space.length()));
     call.scalars[i] = make_cell(value, use.dtype);
   }
   ScopedEvent event({.kind = EventKind::kernel,
@@ -203,7 +171,7 @@ void RowStep::run_blocks(const Call& call) const {
       combine(blocks, from + r * blocks * item, to + r * item);
       if (code.scalar < 0) continue;
       const ScalarUse& use = program_.scalars[static_cast<std::size_t>(code.scalar)];
-      const Cell by = make_cell(divisor(use, call.segment, length), use.dtype);
+      const Cell by = make_cell(row_divisor(use, call.segment, length), use.dtype);
       f.divide(to + r * item, &by, to + r * item);
     }
   }

@@ -1,16 +1,15 @@
 // Generated CUDA kernels are accepted by NVRTC: every elementwise row in every type it computes in,
 // and every pattern of strides. Needs no GPU; skipped where there is no NVRTC.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <ingot/compiler/codegen/cuda.h>
-#include <ingot/compiler/cuda/nvrtc.h>
 #include <ingot/compiler/cuda/small_products.h>
 #include <ingot/compiler/fusion/group.h>
 #include <ingot/kernels/ops/registry.h>
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/kernels/ops/structured/products.h>
 
+#include "compiler/cuda_unit.h"
 #include "support/segment_builder.h"
 
 namespace ingot {
@@ -35,35 +34,6 @@ std::string kernel_of(Builder& b) {
   return generate_cuda_run(program, cuda_pattern(program, make_nest(program, b.segment)));
 }
 
-// Several kernels as one unit: NVRTC takes 40 ms for each unit, whatever is in it.
-class Unit {
- public:
-  explicit Unit(const char* text = kCudaText, unsigned long size = kCudaTextSize)
-      : text_(text), size_(size) {}
-  void add(std::string text) {
-    const std::string name = fmt::format("ingot_run{}", count_);
-    for (std::size_t at = 0; (at = text.find("ingot_run", at)) != std::string::npos;
-         at += name.size()) {
-      text.replace(at, 9, name);
-    }
-    body_ += fmt::format("namespace unit{} {{\n{}}}\n", count_++, text);
-  }
-  void compile(int architecture = 90) const {
-    const std::string prelude =
-        "#define INGOT_ISA isa_jit\n" + std::string(text_, static_cast<std::size_t>(size_));
-    const NvrtcResult result = nvrtc_compile(prelude, body_, architecture);
-    EXPECT_EQ(result.error, "") << body_;
-    EXPECT_GT(result.cubin.size(), 0u);
-  }
-  int count() const { return count_; }
-
- private:
-  const char* text_;
-  unsigned long size_;
-  std::string body_;
-  int count_ = 0;
-};
-
 class CudaCodegen : public ::testing::Test {
   void SetUp() override {
     if (!nvrtc_missing().empty()) GTEST_SKIP() << nvrtc_missing();
@@ -78,7 +48,7 @@ bool computes_in(const OpInfo& op, DType t) {
 
 void compile_all_rows(DType t, int architecture = 90) {
   constexpr int kInUnit = 24;
-  Unit unit;
+  Unit unit(kCudaText, kCudaTextSize);
   int rows = 0;
   for (const OpInfo* op : all_ops()) {
     if (op->kind != OpKind::elementwise || !computes_in(*op, t)) continue;
@@ -107,7 +77,7 @@ void compile_all_rows(DType t, int architecture = 90) {
     ++rows;
     if (unit.count() == kInUnit) {
       unit.compile(architecture);
-      unit = Unit();
+      unit = Unit(kCudaText, kCudaTextSize);
     }
   }
   if (unit.count() > 0) unit.compile(architecture);
@@ -126,7 +96,7 @@ TEST_F(CudaCodegen, EveryRowInBF16OnOlderGpus) {
 TEST_F(CudaCodegen, EveryRowInI64) { compile_all_rows(DType::i64); }
 
 TEST_F(CudaCodegen, EveryPatternOfStrides) {
-  Unit unit;
+  Unit unit(kCudaText, kCudaTextSize);
   const std::vector<std::pair<Dims, Dims>> layouts = {{{6, 8}, {8, 1}},   // dense
                                                       {{6, 8}, {1, 6}},   // transposed
                                                       {{6, 1}, {1, 1}},   // one value a row

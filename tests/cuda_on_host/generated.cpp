@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string unit_of(const std::vector<std::string>& headers, const std::vector<std::string>& texts,
-                    unsigned threads) {
+                    const std::vector<unsigned>& threads) {
   std::string unit;
   for (const std::string& header : headers) unit += fmt::format("#include <ingot/{}>\n", header);
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -31,7 +31,7 @@ std::string unit_of(const std::vector<std::string>& headers, const std::vector<s
         "extern \"C\" void run{0}(const void* p, std::int64_t blocks) {{\n"
         "  ingot::launch(unit{0}::ingot_run, {{blocks, {2}}}, "
         "*static_cast<const unit{0}::Params*>(p));\n}}\n",
-        i, text, threads);
+        i, text, threads[i]);
   }
   return unit;
 }
@@ -40,7 +40,7 @@ std::string unit_of(const std::vector<std::string>& headers, const std::vector<s
 
 std::vector<GeneratedKernel> compile_for_host(const std::vector<std::string>& headers,
                                               const std::vector<std::string>& texts,
-                                              unsigned threads) {
+                                              const std::vector<unsigned>& threads) {
   std::string folder = (fs::temp_directory_path() / "ingot-generated-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) {
     ADD_FAILURE() << "mkdtemp " << folder;

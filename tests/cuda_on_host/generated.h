@@ -11,10 +11,10 @@ namespace ingot::emulation {
 // Runs one kernel over its parameter's bytes.
 using GeneratedKernel = void (*)(const void* parameter, std::int64_t blocks);
 
-// Of each text (extern "C" ingot_run over one Params) its kernel, on `threads` threads a block;
+// Of each text (extern "C" ingot_run over one Params) its kernel, on so many threads a block;
 // `headers` stand for the text that NVRTC is given in front. Empty after a failed assertion.
 std::vector<GeneratedKernel> compile_for_host(const std::vector<std::string>& headers,
                                               const std::vector<std::string>& texts,
-                                              unsigned threads);
+                                              const std::vector<unsigned>& threads);
 
 }  // namespace ingot::emulation

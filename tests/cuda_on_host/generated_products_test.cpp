@@ -1,8 +1,6 @@
 // Generated kernels of products with tails, run on the host: the bits of the product and its ops
 // one by one as CUDA kernels.
-#include <cstring>
 #include <memory>
-#include <random>
 
 #include <gtest/gtest.h>
 
@@ -12,9 +10,9 @@
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/kernels/ops/structured/products.h>
 
-#include "cuda_on_host/emulated.h"
 #include "cuda_on_host/generated.h"
 #include "cuda_on_host/grid.h"
+#include "cuda_on_host/segment_memory.h"
 #include "support/segment_builder.h"
 
 namespace ingot::testing {
@@ -24,65 +22,6 @@ using namespace compiler;
 using namespace structured;
 using testing_support::meta_of;
 using testing_support::SegmentBuilder;
-
-// The buffers of a segment, with the same random bytes in those that are bound.
-class Memory {
- public:
-  explicit Memory(const Segment& s) {
-    std::mt19937 random(7);
-    for (std::size_t b = 0; b < s.buffers.size(); ++b) {
-      i64 elements = 1;
-      DType dtype = DType::u8;
-      for (const Value& v : s.values) {
-        if (v.buffer != static_cast<int>(b)) continue;
-        elements = std::max(elements, extent(v.meta));
-        dtype = v.meta.dtype;
-      }
-      blocks_.emplace_back(static_cast<std::size_t>(elements * 8 + 64), char{0x5a});
-      if (!s.buffers[b].produced) fill(random, dtype, elements);
-      binding.buffers.push_back(data(b));
-    }
-    binding.offsets.assign(s.values.size(), 0);
-    for (const SegmentOp& op : s.ops) binding.attrs.push_back(&op.attrs);
-    binding.tickets.resize(s.ops.size());
-  }
-  Memory(const Memory&) = delete;
-
-  const std::vector<char>& block(int b) const { return blocks_[static_cast<std::size_t>(b)]; }
-  Binding binding;
-
- private:
-  char* data(std::size_t b) {
-    const auto address = reinterpret_cast<std::uintptr_t>(blocks_[b].data());
-    return blocks_[b].data() + (16 - address % 16) % 16;
-  }
-  void fill(std::mt19937& random, DType t, i64 elements) {
-    std::uniform_real_distribution<double> draw(-2, 2);
-    char* const to = data(blocks_.size() - 1);
-    for (i64 i = 0; i < elements; ++i) {
-      const double x = draw(random);
-      if (t == DType::f32) reinterpret_cast<float*>(to)[i] = static_cast<float>(x);
-      if (t == DType::f64) reinterpret_cast<double*>(to)[i] = x;
-      if (t == DType::i64) reinterpret_cast<i64*>(to)[i] = static_cast<i64>(8 * x);
-      if (t == DType::boolean) reinterpret_cast<bool*>(to)[i] = x > 0;
-    }
-  }
-  std::vector<std::vector<char>> blocks_;
-};
-
-void run_apart(const Segment& s, const Binding& binding) {
-  for (std::size_t i = 0; i < s.ops.size(); ++i) {
-    const SegmentOp& op = s.ops[i];
-    std::vector<BufferView> in;
-    for (int v : op.in) {
-      in.push_back(v < 0 ? BufferView{nullptr, nullptr}
-                         : BufferView{binding.address(s, v), &s.meta(v)});
-    }
-    const BufferView out{binding.address(s, op.out[0]), &s.meta(op.out[0])};
-    isa_emulated::cuda_kernel (*op.op)(
-        {*op.op, in.data(), static_cast<int>(in.size()), &out, 1, *binding.attrs[i], {}});
-  }
-}
 
 // One program: all ops must join the product's group.
 struct Case {
@@ -110,29 +49,22 @@ void compare(std::vector<Case>& cases) {
     ASSERT_NO_FATAL_FAILURE(c.make_step());
     texts.push_back(c.step->source());
   }
-  const auto kernels = emulation::compile_for_host(
-      {"kernels/ops/rows.h", "kernels/cuda/small_product.cuh"}, texts, kSmallThreads);
+  const auto kernels =
+      emulation::compile_for_host({"kernels/ops/rows.h", "kernels/cuda/small_product.cuh"}, texts,
+                                  std::vector<unsigned>(texts.size(), kSmallThreads));
   ASSERT_EQ(kernels.size(), cases.size());
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Segment& s = cases[i].b.segment;
-    Memory want(s);
-    run_apart(s, want.binding);
+    SegmentMemory want(s);
+    run_on_host(s, want.binding);
     for (const auto order : {emulation::Order::ascending, emulation::Order::descending}) {
-      Memory got(s);
+      SegmentMemory got(s);
       const ProductStep& step = *cases[i].step;
       KernelParameter parameter = step.parameter(s, got.binding, step.call(s, got.binding));
       emulation::set_order(order);
       kernels[i](parameter.data(), step.blocks());
       emulation::set_order(emulation::Order::ascending);
-      for (std::size_t b = 0; b < s.buffers.size(); ++b) {
-        if (!s.buffers[b].live) continue;
-        const auto place = static_cast<int>(b);
-        EXPECT_EQ(std::memcmp(got.block(place).data(), want.block(place).data(),
-                              want.block(place).size()),
-                  0)
-            << "buffer " << b << " of\n"
-            << to_text(s) << texts[i];
-      }
+      expect_same(s, got, want, texts[i]);
     }
   }
 }

@@ -31,35 +31,44 @@ struct SegmentBuilder {
 
   // live: the result outlives the segment. Inputs of -1 are host scalars, or left out.
   int op(const OpInfo& info, std::vector<int> in, bool live, Attrs attrs = {}) {
-    const Meta out = infer(info, in, attrs);
-    return add(info, std::move(in), value(out, true, live), attrs, -1);
+    return results(info, std::move(in), live, std::move(attrs))[0];
+  }
+  // The same with all results.
+  std::vector<int> results(const OpInfo& info, std::vector<int> in, bool live, Attrs attrs = {}) {
+    std::vector<int> out;
+    for (const Meta& m : infer(info, in, attrs)) out.push_back(value(m, true, live));
+    add(info, std::move(in), out, attrs, -1);
+    return out;
   }
   // The same with the result in the memory of the first operand.
   int op_in_place(const OpInfo& info, std::vector<int> in, Attrs attrs = {}) {
     const auto target = static_cast<std::size_t>(in[0]);
     segment.values.push_back(segment.values[target]);
     segment.buffer(segment.values[target].buffer).written = true;
-    return add(info, std::move(in), static_cast<int>(segment.values.size()) - 1, attrs, 0);
+    const int out = static_cast<int>(segment.values.size()) - 1;
+    add(info, std::move(in), {out}, attrs, 0);
+    return out;
   }
 
  private:
-  Meta infer(const OpInfo& info, const std::vector<int>& in, const Attrs& attrs) {
+  std::vector<Meta> infer(const OpInfo& info, const std::vector<int>& in, const Attrs& attrs) {
     std::vector<const Meta*> metas;
     for (int v : in) metas.push_back(v < 0 ? nullptr : &segment.meta(v));
-    Meta out;
-    i64 offset = 0;
-    info.infer(info, {metas.data(), static_cast<int>(metas.size()), attrs, kCUDA}, &out, &offset);
+    std::vector<Meta> out(static_cast<std::size_t>(info.n_out));
+    i64 offsets[kMaxOutputs] = {};
+    info.infer(info, {metas.data(), static_cast<int>(metas.size()), attrs, kCUDA}, out.data(),
+               offsets);
     return out;
   }
-  int add(const OpInfo& info, std::vector<int> in, int out, const Attrs& attrs, int writes) {
+  void add(const OpInfo& info, std::vector<int> in, std::vector<int> out, const Attrs& attrs,
+           int writes) {
     compiler::SegmentOp made;
     made.op = &info;
     made.attrs = attrs;
     made.in = std::move(in);
-    made.out = {out};
+    made.out = std::move(out);
     made.writes = writes;
     segment.ops.push_back(made);
-    return out;
   }
 };
 

@@ -1,0 +1,55 @@
+// Generated CUDA kernels over whole rows are accepted by NVRTC: every op of rows with pointwise ops
+// around it, in every type, on the oldest and the newest GPU. Needs no GPU; skipped where there is
+// no NVRTC.
+#include <gtest/gtest.h>
+
+#include <ingot/compiler/codegen/cuda.h>
+#include <ingot/compiler/fusion/group.h>
+#include <ingot/kernels/ops/structured/list.h>
+
+#include "compiler/cuda_unit.h"
+#include "support/row_segments.h"
+
+namespace ingot {
+extern const char kCudaRowsText[];
+extern const unsigned long kCudaRowsTextSize;
+}  // namespace ingot
+
+namespace ingot::compiler {
+namespace {
+
+using namespace testing_support;
+
+class CudaRowsCodegen : public ::testing::Test {
+  void SetUp() override {
+    if (!nvrtc_missing().empty()) GTEST_SKIP() << nvrtc_missing();
+  }
+};
+
+// The one group that all ops make.
+std::string kernel_of(const Segment& segment) {
+  std::vector<Ledger::Event> refusals;
+  const std::vector<bool> needed(segment.ops.size(), true), none(segment.ops.size(), false);
+  const std::vector<int> no_product(segment.ops.size(), -1);
+  const std::vector<Group> groups = make_groups(segment, needed, no_product, none, &refusals);
+  for (const Ledger::Event& e : refusals) ADD_FAILURE() << e.what;
+  EXPECT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].kind, Group::rows);
+  const RowProgram p = make_row_program(segment, groups[0].space, groups[0].ops);
+  Nest nest(p.space.leading());
+  for (const RowMemory& m : p.memory) nest.add(nullptr, m.walk.lead, item_size(m.dtype));
+  nest.collapse();
+  return generate_cuda_rows(p, cuda_rows(p, nest));
+}
+
+void compile_all(DType t, int architecture) {
+  Unit unit(kCudaRowsText, kCudaRowsTextSize);
+  for (const SegmentBuilder& b : row_segments(t)) unit.add(kernel_of(b.segment));
+  unit.compile(architecture);
+}
+
+TEST_F(CudaRowsCodegen, F32) { compile_all(DType::f32, 90); }
+TEST_F(CudaRowsCodegen, BF16) { compile_all(DType::bf16, 75); }
+
+}  // namespace
+}  // namespace ingot::compiler
