@@ -1,4 +1,7 @@
+#include <optional>
+
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cpu/data_copy.h>
 #include <ingot/kernels/cpu/gemm.h>
 #include <ingot/kernels/cpu/products.h>
 #include <ingot/kernels/ops/structured/products.h>
@@ -7,9 +10,25 @@ namespace ingot {
 
 namespace {
 
-void check_dtype(const KernelArgs& args, DType t) {
-  INGOT_CHECK(t != DType::f16 && t != DType::bf16 && t != DType::boolean,
-              "{}: not defined for {} on cpu", args.op.name, name(t));
+// True when the product is done: 16-bit operands are widened, `kernel` runs over them in f32, and
+// its result is rounded once.
+bool done_in_f32(const KernelArgs& args, DType t, Kernel kernel) {
+  INGOT_CHECK(t != DType::boolean, "{}: not defined for {}", args.op.name, name(t));
+  if (t != DType::f16 && t != DType::bf16) return false;
+  std::optional<Contiguous> wide[3];
+  BufferView in[3];
+  for (int i = 0; i < args.n_in; ++i) {
+    in[i] = args.in[i];
+    if (in[i].data == nullptr) continue;
+    in[i] = wide[i].emplace(args.in[i], DType::f32, args.in[i].meta->sizes).view();
+  }
+  Meta meta = *args.out[0].meta;
+  meta.dtype = DType::f32;
+  const Scratch memory(meta.numel() * item_size(DType::f32));
+  const BufferView out{memory.data(), &meta};
+  kernel({args.op, in, args.n_in, &out, 1, args.attrs, args.ticket});
+  copy_elements(args.out[0], out);
+  return true;
 }
 
 char* at(const BufferView& v, i64 offset) {
@@ -82,7 +101,7 @@ void run_batches(const KernelArgs& args, DType dtype, GemmArgs g, Dims batch, Di
 
 void cpu_matmul(const KernelArgs& args) {
   const Meta &a = *args.in[0].meta, &b = *args.in[1].meta;
-  check_dtype(args, a.dtype);
+  if (done_in_f32(args, a.dtype, cpu_matmul)) return;
   structured::MatmulShape s = structured::matmul_shape(args.op.name, a, b);
   GemmArgs g{};
   g.m = s.m;
@@ -99,7 +118,7 @@ void cpu_matmul(const KernelArgs& args) {
 
 void cpu_addmm(const KernelArgs& args) {
   const Meta &input = *args.in[0].meta, &a = *args.in[1].meta, &b = *args.in[2].meta;
-  check_dtype(args, a.dtype);
+  if (done_in_f32(args, a.dtype, cpu_addmm)) return;
   Dims bias = broadcast_strides(input, args.out[0].meta->sizes);
   GemmArgs g{};
   g.m = a.sizes[0];
@@ -123,7 +142,7 @@ void cpu_addmm(const KernelArgs& args) {
 
 void cpu_linear(const KernelArgs& args) {
   const Meta &x = *args.in[0].meta, &w = *args.in[1].meta;
-  check_dtype(args, x.dtype);
+  if (done_in_f32(args, x.dtype, cpu_linear)) return;
   GemmArgs g{};
   g.k = w.sizes[1];
   g.n = w.sizes[0];
