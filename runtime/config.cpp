@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/isa_level.h>
 #include <ingot/kernels/cpu/parallel.h>
@@ -47,6 +49,13 @@ std::string build_info() {
 }
 
 namespace cuda {
+
+namespace {
+std::atomic<bool> g_allow_tf32{false};
+}  // namespace
+
+void set_allow_tf32(bool allow) { g_allow_tf32.store(allow, std::memory_order_relaxed); }
+bool allow_tf32() { return g_allow_tf32.load(std::memory_order_relaxed); }
 
 void synchronize(Device device, Loc loc) {
   INGOT_CHECK_AS(DeviceError, device.is_cuda(), "cuda::synchronize: {} is no CUDA device",

@@ -13,6 +13,14 @@ namespace ingot {
 void set_num_threads(int n);
 int num_threads();
 
+// Whether products of f32 matrices on a GPU may round their factors to TF32 (10 bits of fraction,
+// so that tensor cores take them): off at the start. Counts for ops that are called from then on,
+// in backward passes too; a compiled function records one path for each setting.
+namespace cuda {
+void set_allow_tf32(bool allow);
+bool allow_tf32();
+}  // namespace cuda
+
 // One paragraph: version, compiler, instruction set levels, libraries, CUDA.
 std::string build_info();
 

@@ -4,6 +4,7 @@
 #include <ingot/kernels/ops/structured/products.h>
 #include <ingot/kernels/ops/structured/random.h>
 #include <ingot/runtime/arguments.h>
+#include <ingot/runtime/config.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -33,10 +34,22 @@ structured::Reduction parse_reduction(std::string_view text, Loc loc) {
   return structured::Reduction::none;
 }
 
+// What decides the bits of a product besides its operands is part of its structure: a recorded path
+// is not replayed under another setting.
+bool rounds_to_tf32(const Tensor& x) {
+  return cuda::allow_tf32() && x.defined() && x.dtype() == DType::f32 && x.device().is_cuda();
+}
+constexpr Attrs kTf32Attrs = [] {
+  Attrs attrs;
+  attrs.a = structured::kTf32;
+  return attrs;
+}();
+const Attrs& product_attrs(const Tensor& x) { return rounds_to_tf32(x) ? kTf32Attrs : kNoAttrs; }
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, Loc loc) {
-  return composite<structured::Matmul>({&a, &b}, kNoAttrs, loc);
+  return composite<structured::Matmul>({&a, &b}, product_attrs(a), loc);
 }
 
 Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha,
@@ -44,11 +57,12 @@ Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, Scalar beta,
   Attrs attrs;
   attrs.add_scalar(beta.to_double());
   attrs.add_scalar(alpha.to_double());
+  if (rounds_to_tf32(a)) attrs.a = structured::kTf32;
   return composite<structured::Addmm>({&input, &a, &b}, attrs, loc);
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Loc loc) {
-  return composite<structured::Linear>({&x, &weight, optional(bias)}, kNoAttrs, loc);
+  return composite<structured::Linear>({&x, &weight, optional(bias)}, product_attrs(x), loc);
 }
 
 Tensor softmax(const Tensor& x, int axis, Loc loc) {

@@ -13,6 +13,8 @@ ingot::Tensor matmul_add(const ingot::Tensor& x, const ingot::Tensor& w, const i
 struct Setup {
   ingot::Device device{"cpu"};
   ingot::DType dtype = ingot::DType::f32;
+  bool tf32 = false;  // f32, whose products may round their factors
+  const char* dtype_name() const { return tf32 ? "tf32" : name(dtype); }
   ingot::TensorOptions options() const { return {dtype, device}; }
 };
 

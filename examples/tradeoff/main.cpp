@@ -38,14 +38,23 @@ Setup setup_of(Settings& settings) {
   Setup setup;
   if (settings.dtype == "f64") {
     setup.dtype = DType::f64;
+  } else if (settings.dtype == "bf16") {
+    setup.dtype = DType::bf16;
+  } else if (settings.dtype == "tf32") {
+    setup.tf32 = true;
   } else if (settings.dtype != "f32") {
-    throw std::invalid_argument("--dtype takes f32 or f64, got \"" + settings.dtype + "\"");
+    throw std::invalid_argument("--dtype takes f32, f64, bf16 or tf32, got \"" + settings.dtype +
+                                "\"");
   }
   try {
     setup.device = ingot::Device(settings.device);
   } catch (const ingot::Error& error) {
     throw std::invalid_argument("--device: " + std::string(error.what()));
   }
+  if (setup.device.is_cpu() && setup.tf32) {
+    throw std::invalid_argument("--dtype tf32 is for GPUs");
+  }
+  ingot::cuda::set_allow_tf32(setup.tf32);
   return setup;
 }
 
@@ -83,7 +92,7 @@ int main(int argc, char** argv) {
   flags.add("--device", "D", "cpu, cuda or cuda:N (cuda where there is a GPU)", &settings.device);
   flags.add("--n", "LIST", "sizes, separated by commas (16,32,... 1024; on a GPU 4096)",
             &settings.sizes);
-  flags.add("--dtype", "T", "f32 or f64", &settings.dtype);
+  flags.add("--dtype", "T", "f32, f64 or bf16; on a GPU also tf32", &settings.dtype);
   flags.add("--trace", "FILE", "writes a Chrome trace of the smallest and the largest size",
             &settings.trace);
   flags.add("--json", "FILE", "writes all rows", &settings.json);

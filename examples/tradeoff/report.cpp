@@ -95,7 +95,7 @@ examples::JsonObject json_of(const Row& row, const Setup& setup) {
   object.add("n", row.n)
       .add("mode", row.compiled ? "compiled" : "eager")
       .add("device", setup.device.str())
-      .add("dtype", name(setup.dtype))
+      .add("dtype", setup.dtype_name())
       .add("host_us", row.host_us)
       .add("call_us", row.call_us)
       .add("device_us", row.device_us)
@@ -116,7 +116,7 @@ void print_heading(const Setup& setup) {
   std::printf(
       "matmul(x, w) + b, all n x n, %s on %s, %d threads. Medians; eager and compiled in "
       "turn.\n\n",
-      name(setup.dtype), setup.device.str().c_str(), num_threads());
+      setup.dtype_name(), setup.device.str().c_str(), num_threads());
   std::printf("%5s  %-8s %10s%s %10s %8s %10s %8s %8s %10s  %s\n", "n", "mode", "host",
               setup.device.is_cuda() ? "       call" : "", "bodies", "launches", "first call",
               "guard ns", "speedup", "break even", "verdict");

@@ -125,6 +125,7 @@ ProductView product_view(const KernelArgs& args) {
   p.dtype = args.in[addmm ? 1 : 0].meta->dtype;
   INGOT_CHECK(p.dtype != DType::boolean, "{}: not defined for {}", args.op.name, name(p.dtype));
   p.d = args.out[0].data;
+  p.tf32 = p.dtype == DType::f32 && args.attrs.a == structured::kTf32;
   return p;
 }
 

@@ -21,6 +21,7 @@ struct ProductView {
   const void* bias = nullptr;
   i64 bias_row = 0, bias_column = 0;
   double alpha = 1, beta = 1;
+  bool tf32 = false;  // the factors may be rounded to TF32
 };
 
 // Throws where the dtype has no products.

@@ -83,6 +83,7 @@ bool by_library(const ProductView& v, const Part& part, const void* bias, double
   if (!a || !b) return false;
   LtProduct lt{};
   lt.dtype = v.dtype;
+  lt.tf32 = v.tf32;
   lt.m = v.m;
   lt.n = v.n;
   lt.k = v.k;

@@ -6,6 +6,9 @@
 
 namespace ingot::structured {
 
+// attrs.a of a product: kTf32: f32 factors may be rounded to TF32; else 0.
+inline constexpr i64 kTf32 = 1;
+
 // How a product of shapes a and b reads: batch broadcast, 1-d operands as a row or a column.
 struct MatmulShape {
   Dims batch;
