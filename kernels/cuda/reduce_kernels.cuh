@@ -97,7 +97,7 @@ struct RowPieceLoad {
 };
 
 template <class Op, class Load>
-__global__ void __launch_bounds__(kMostRowLanes, 2)
+__global__ void __launch_bounds__(kMostRowLanes, row_blocks(4, 4, 1, kMostRowLanes))
     reduce_rows_kernel(const ReduceTask p, int lanes) {
   wait_for_previous();
   using T = typename Op::Value;

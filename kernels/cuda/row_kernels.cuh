@@ -10,12 +10,19 @@
 namespace ingot {
 inline namespace INGOT_ISA {
 
-template <template <class, int> class F, class S, int kSlots>
-__global__ void __launch_bounds__(row_threads(kSlots),
+// kLanes: the lanes of a row where they are part of the kernel, which saves the branches on them;
+// else 0.
+template <int kSlots, int kLanes>
+inline constexpr int row_block_threads = kLanes > 0 ? kLanes* rows_per_block(kLanes)
+                                                    : row_threads(kSlots);
+
+template <template <class, int> class F, class S, int kSlots, int kLanes>
+__global__ void __launch_bounds__(row_block_threads<kSlots, kLanes>,
                                   row_blocks(16 / sizeof(S), kSlots, F<S, kSlots>::held,
-                                             row_threads(kSlots)))
-    row_kernel(const typename F<S, kSlots>::Task task, int lanes) {
+                                             row_block_threads<kSlots, kLanes>))
+    row_kernel(const typename F<S, kSlots>::Task task, int any_lanes) {
   wait_for_previous();
+  const int lanes = kLanes > 0 ? kLanes : any_lanes;
   int place = 0;
   Int64 row = blockIdx.x;
   if (static_cast<int>(blockDim.x) != lanes) {  // several rows: a division costs as much as a load
@@ -29,6 +36,12 @@ __global__ void __launch_bounds__(row_threads(kSlots),
   F<S, kSlots>::run(at, row, task);
 }
 
+// Whether a formula has kernels for the lanes of common lengths.
+template <class Formula>
+inline constexpr bool has_fixed_lanes = requires {
+  Formula::fixed_lanes;
+};
+
 // kHeld: whether there are kernels that hold their row in registers. These take whole vectors; all
 // other rows are read again on each pass, mostly from the cache, with the same bits.
 template <template <class, int> class F, class S, bool kHeld>
@@ -41,16 +54,22 @@ void launch_row_formula(const typename F<S, 0>::Task& task) {
   const auto go = [&](auto kernel) { launch(kernel, grid, task, shape.lanes); };
   if constexpr (kHeld) {
     if (task.vectors && task.n % width == 0) {
-      if (shape.slots == 1) return go(row_kernel<F, S, 1>);
-      if (shape.slots == 2) return go(row_kernel<F, S, 2>);
-      if (shape.slots == 4) return go(row_kernel<F, S, 4>);
+      if constexpr (has_fixed_lanes<F<S, 0>>) {
+        if (shape.slots == 2 && shape.lanes == 512) return go(row_kernel<F, S, 2, 512>);
+        if (shape.slots == 2 && shape.lanes == 256) return go(row_kernel<F, S, 2, 256>);
+        if (shape.slots == 2 && shape.lanes == 128) return go(row_kernel<F, S, 2, 128>);
+        if (shape.slots == 4 && shape.lanes == 512) return go(row_kernel<F, S, 4, 512>);
+      }
+      if (shape.slots == 1) return go(row_kernel<F, S, 1, 0>);
+      if (shape.slots == 2) return go(row_kernel<F, S, 2, 0>);
+      if (shape.slots == 4) return go(row_kernel<F, S, 4, 0>);
       if constexpr (most_slots(width) == 8) {
-        if (shape.slots == 6) return go(row_kernel<F, S, 6>);
-        if (shape.slots == 8) return go(row_kernel<F, S, 8>);
+        if (shape.slots == 6) return go(row_kernel<F, S, 6, 0>);
+        if (shape.slots == 8) return go(row_kernel<F, S, 8, 0>);
       }
     }
   }
-  go(row_kernel<F, S, 0>);
+  go(row_kernel<F, S, 0, 0>);
 }
 
 template <template <class, int> class F, bool kHeld = true, class Task>

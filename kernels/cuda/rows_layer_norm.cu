@@ -17,6 +17,7 @@ __device__ __forceinline__ auto load_parameters(const RowTask& p, const void* pa
 template <class S, int kSlots>
 struct LayerNorm {
   using Task = LayerNormTask;
+  static constexpr bool fixed_lanes = true;
   static constexpr int held = 1;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
     using T = typename ComputeTypeOf<S>::type;

@@ -11,6 +11,7 @@ namespace {
 template <class S, int kSlots>
 struct Softmax {
   using Task = RowTask;
+  static constexpr bool fixed_lanes = true;
   static constexpr int held = 1;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
     softmax_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row), store_row<S, kSlots>(p, row));
