@@ -55,7 +55,19 @@ std::vector<Row> linear_relu(const std::string& name, LinearShape shape) {
 
 namespace {
 
+// TF32 as PyTorch has it: a setting of the process.
+class Tf32 {
+ public:
+  explicit Tf32(bool on) : outer_(cuda::allow_tf32()) { cuda::set_allow_tf32(on); }
+  ~Tf32() { cuda::set_allow_tf32(outer_); }
+  Tf32(const Tf32&) = delete;
+
+ private:
+  bool outer_;
+};
+
 Row linear_gelu(const std::string& name, double allowed, LtType type, CompileOptions options) {
+  const Tf32 tf32(type == LtType::tf32);
   constexpr i64 kN = 4096;
   const Operands o({kN, kN, kN}, type == LtType::bf16 ? kBFloat16 : kFloat);
   const LtCall plain({kN, kN, kN, type});
@@ -83,8 +95,9 @@ Row linear_gelu(const std::string& name, double allowed, LtType type, CompileOpt
 }  // namespace
 
 std::vector<Row> linear_gelu_4096() {
-  constexpr double kF32 = 1.015, kBf16 = 1.06;
+  constexpr double kF32 = 1.015, kTf32 = 1.12, kBf16 = 1.06;
   return {linear_gelu("linear_gelu_4096", kF32, LtType::f32, {}),
+          linear_gelu("linear_gelu_4096_tf32", kTf32, LtType::tf32, {}),
           linear_gelu("linear_gelu_4096_bf16", kBf16, LtType::bf16, {})};
 }
 
