@@ -110,6 +110,7 @@ void CudaRowStep::run(const Segment& segment, const Binding& binding) const {
   ScopedEvent event({.kind = EventKind::kernel,
                      .name = "fused",
                      .loc = segment.ops[static_cast<std::size_t>(program_.ops[0])].loc,
+                     .device = device(),
                      .cost = &cost_,
                      .fused_from = names().c_str()});
   void* const parameters[] = {parameter.data()};
