@@ -80,7 +80,7 @@ const std::string& CubinCache::version() {
   std::call_once(version_once_, [&] {
     const jit::Key key(fmt::format("nvrtc version 1\n{}\n{}\n{}", library_path_,
                                    jit::stamp_of("/etc/ld.so.cache"),
-                                   jit::real_path("/proc/self/exe")));
+                                   jit::stamp_of("/proc/self/exe")));
     if (const auto record = disk_.usable() ? disk_.load(key) : std::nullopt) {
       const std::string_view text = jit::as_text(*record);
       const auto at = text.find('\n');
