@@ -66,8 +66,8 @@ void give_pinned(Device, void* block) noexcept { cuda::free_pinned(block); }
 void* take_scratch(std::size_t bytes) {
   return allocate(bytes, Device(kCUDA, cuda::current_device()));
 }
-void give_scratch(void* block, std::size_t bytes) noexcept {
-  deallocate(block, bytes, Device(kCUDA, cuda::current_device()));
+void give_scratch(void* block, std::size_t bytes, int device) noexcept {
+  deallocate(block, bytes, Device(kCUDA, device));
 }
 
 // Pools are never destroyed: tensors in static storage may outlive any order of destruction.
@@ -118,7 +118,8 @@ void* allocate(std::size_t bytes, Device device) {
 }
 
 void deallocate(void* block, std::size_t bytes, Device device) noexcept {
-  if (block == nullptr || (device.is_cuda() && ScratchHold::keep(block, bytes))) return;
+  if (block == nullptr || (device.is_cuda() && ScratchHold::keep(block, bytes, device.index())))
+    return;
   pool_of(device).give(block, bytes);
 }
 

@@ -19,7 +19,7 @@ constexpr const char* kReason =
 
 void set_scratch_provider(ScratchProvider) {}
 ScratchHold::~ScratchHold() = default;
-bool ScratchHold::keep(void*, std::size_t) { return false; }
+bool ScratchHold::keep(void*, std::size_t, int) { return false; }
 
 Kernel isa_cuda::cuda_kernel(const OpInfo&) { absent(); }
 
@@ -49,6 +49,8 @@ bool event_done(EventHandle) { absent(); }
 void wait_for_event(EventHandle) { absent(); }
 double elapsed_ms(EventHandle, EventHandle) noexcept { return -1; }
 bool is_pinned(const void*) { return false; }
+RecordingLock::RecordingLock() = default;
+RecordingLock::~RecordingLock() = default;
 void synchronize_stream() { absent(); }
 void synchronize_device(int) { absent(); }
 void* allocate_raw(std::size_t) { absent(); }

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <vector>
 
 #include <ingot/kernels/core/check.h>
@@ -172,7 +173,16 @@ CaptureStream::~CaptureStream() { t_capture = outer_; }
 
 void synchronize_stream() { INGOT_CUDA_CHECK(cudaStreamSynchronize(current_stream())); }
 
+namespace {
+// Recordings go side by side; waiting for a device excludes them.
+std::shared_mutex g_recording;
+}  // namespace
+
+RecordingLock::RecordingLock() { g_recording.lock_shared(); }
+RecordingLock::~RecordingLock() { g_recording.unlock_shared(); }
+
 void synchronize_device(int device) {
+  const std::lock_guard lock(g_recording);
   const DeviceGuard guard(device);
   INGOT_CUDA_CHECK(cudaDeviceSynchronize());
 }

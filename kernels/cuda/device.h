@@ -60,6 +60,15 @@ void set_current_stream(StreamHandle stream);  // nullptr: the shared one
 StreamHandle thread_stream();                  // what was set last; nullptr: the shared one
 StreamHandle shared_stream();                  // of the current device
 
+// Held while a thread records a graph: waiting for a whole device meanwhile fails, and breaks the
+// recording.
+class RecordingLock {
+ public:
+  RecordingLock();
+  ~RecordingLock();
+  RecordingLock(const RecordingLock&) = delete;
+};
+
 // Waits for everything given to the current stream, or to a device.
 void synchronize_stream();
 void synchronize_device(int device);

@@ -149,6 +149,7 @@ class Graph::Updating final : public LaunchTape {
 };
 
 CUgraph_st* Graph::capture(const std::function<void()>& launches, LaunchTape& tape) {
+  const RecordingLock recording;
   const StreamHandle stream = recording_stream();
   const CaptureStream on_stream(stream);
   const ScratchHold::Use use_scratch(*scratch_);

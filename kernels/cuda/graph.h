@@ -33,6 +33,9 @@ class Graph {
   // whatever `launches` throws, the graph must not be launched any more.
   bool update(const std::function<void()>& launches);
 
+  // Whether all nodes are kernels of ours, which update() gives new parameters one by one.
+  bool only_ours() const { return only_ours_; }
+
   // In the order of the current stream.
   void launch() const;
 

@@ -1,4 +1,5 @@
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/scratch.h>
 
 namespace ingot {
@@ -11,26 +12,27 @@ constinit thread_local ScratchHold* t_hold = nullptr;
 void set_scratch_provider(ScratchProvider provider) { g_provider = provider; }
 
 ScratchHold::~ScratchHold() {
-  for (const Block& b : blocks_) g_provider.give(b.data, b.bytes);
+  for (const Block& b : blocks_) g_provider.give(b.data, b.bytes, b.device);
 }
 ScratchHold::Use::Use(ScratchHold& hold) : outer_(t_hold) { t_hold = &hold; }
 ScratchHold::Use::~Use() { t_hold = outer_; }
 
-bool ScratchHold::keep(void* block, std::size_t bytes) {
+bool ScratchHold::keep(void* block, std::size_t bytes, int device) {
   if (t_hold == nullptr) [[likely]]
     return false;
-  t_hold->blocks_.push_back({block, bytes});
+  t_hold->blocks_.push_back({block, bytes, device});
   return true;
 }
 
 inline namespace INGOT_ISA {
 
-DeviceScratch::DeviceScratch(std::size_t bytes) : data_(nullptr), bytes_(bytes) {
+DeviceScratch::DeviceScratch(std::size_t bytes)
+    : data_(nullptr), bytes_(bytes), device_(cuda::current_device()) {
   INGOT_BUG(g_provider.take != nullptr, "device scratch before the runtime is there");
   if (bytes > 0) data_ = g_provider.take(bytes);
 }
 DeviceScratch::~DeviceScratch() {
-  if (data_ != nullptr) g_provider.give(data_, bytes_);
+  if (data_ != nullptr) g_provider.give(data_, bytes_, device_);
 }
 
 }  // namespace INGOT_ISA

@@ -13,7 +13,7 @@ namespace ingot {
 // The provider of all scratch memory: the device's caching allocator, once the runtime is there.
 struct ScratchProvider {
   void* (*take)(std::size_t bytes);  // never nullptr: throws OutOfMemoryError
-  void (*give)(void* block, std::size_t bytes) noexcept;
+  void (*give)(void* block, std::size_t bytes, int device) noexcept;
 };
 void set_scratch_provider(ScratchProvider provider);
 
@@ -36,12 +36,13 @@ class ScratchHold {
   };
 
   // True when this thread records: the block is then the hold's.
-  static bool keep(void* block, std::size_t bytes);
+  static bool keep(void* block, std::size_t bytes, int device);
 
  private:
   struct Block {
     void* data;
     std::size_t bytes;
+    int device;
   };
   std::vector<Block> blocks_;
 };
@@ -61,6 +62,7 @@ class DeviceScratch {
  private:
   void* data_;
   std::size_t bytes_;
+  int device_ = 0;
 };
 
 }  // namespace INGOT_ISA
