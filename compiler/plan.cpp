@@ -187,6 +187,7 @@ void Plan::plan_arena() {
 }
 
 void Plan::run(Binding& binding, int* failed_step) const {
+  *failed_step = 0;  // nothing has run: the arena may not fit
   std::optional<ArenaMemory> memory[kMaxArenas];
   for (std::size_t k = 0; k < arenas_.size(); ++k) {
     memory[k].emplace(arenas_[k].bytes, arenas_[k].device);
@@ -217,8 +218,7 @@ void Plan::run_steps(const Binding& binding, int* failed_step, std::vector<int>*
 GraphUse Plan::graph_use() const { return graphs_ == nullptr ? GraphUse{} : graphs_->use(); }
 
 void Plan::use_graphs() {
-  // A graph of one kernel saves nothing.
-  if (steps_.size() < 2) return;
+  if (steps_.empty()) return;
   const Device device = segment_.values.empty() ? Device(kCPU) : segment_.meta(0).device;
   if (!device.is_cuda()) return;
   for (const Value& v : segment_.values) {
@@ -257,7 +257,8 @@ void Plan::run_graph(const Binding& binding, int* failed_step) const {
     add(&ticket.seed, sizeof ticket.seed);
     add(&ticket.offset, sizeof ticket.offset);
   }
-  graphs_->run(words, [&](std::vector<int>* nodes) { run_steps(binding, failed_step, nodes); });
+  graphs_->run(
+      words, [&](std::vector<int>* nodes) { run_steps(binding, failed_step, nodes); }, failed_step);
 }
 
 }  // namespace ingot::compiler

@@ -45,7 +45,7 @@ class Plan {
   ~Plan();
 
   // Runs all steps. Live and bound buffers have addresses in `binding`; the arena is added here.
-  // When a step throws, *failed_step says which; earlier steps have run.
+  // When something throws, the steps before *failed_step have run.
   void run(Binding& binding, int* failed_step) const;
 
   // From now on calls are CUDA graphs, where the whole plan runs on one GPU.

@@ -23,22 +23,23 @@ std::uint64_t fresh_id() {
 
 }  // namespace
 
-void GraphCache::run(const std::vector<std::uint64_t>& words, const Launches& launches) {
+void GraphCache::run(const std::vector<std::uint64_t>& words, const Launches& launches,
+                     int* failed_step) {
   // A second thread in the same plan launches its steps rather than wait.
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || refused_) return launches(nullptr);
+  if (!lock.owns_lock() || failed_records_ == kFailuresInARow) return launches(nullptr);
   ++uses_;
   const std::uint64_t hash = hash_of(words);
   for (Instance& i : instances_) {
-    if (i.hash == hash && i.words == words) return launch(i);
+    if (i.hash == hash && i.words == words) return launch(i, failed_step);
   }
   const bool repeats = seen(hash);
   const bool first = instances_.empty() && ++misses_ >= kMissesBeforeGraph;
   const bool room = instances_.size() < kMostInstances;
   if (room && (repeats || first)) {
-    if (record(hash, words, launches)) return launch(instances_.back());
-  } else if (!instances_.empty() && failed_updates_ < kFailedUpdates) {
-    if (update(hash, words, launches)) return launch(instances_.back());
+    if (record(hash, words, launches)) return launch(instances_.back(), failed_step);
+  } else if (may_update()) {
+    if (update(hash, words, launches)) return launch(instances_.back(), failed_step);
   }
   launches(nullptr);
 }
@@ -54,11 +55,15 @@ bool GraphCache::record(std::uint64_t hash, const std::vector<std::uint64_t>& wo
                         const Launches& launches) {
   Instance fresh{hash, words, nullptr, {}, fresh_id(), 0};
   std::vector<int> after;
-  fresh.graph = cuda::Graph::record([&] { launches(&after); });
+  try {
+    fresh.graph = cuda::Graph::record([&] { launches(&after); });
+  } catch (const std::exception&) {  // no memory for scratch; another thread broke the recording
+  }
   if (fresh.graph == nullptr) {
-    refused_ = true;
+    ++failed_records_;
     return false;
   }
+  failed_records_ = 0;
   for (std::size_t k = 0; k < notes_.size(); ++k) {
     const StepNote& note = notes_[k];
     fresh.parts.push_back({note.name, note.loc, note.cost,
@@ -70,18 +75,32 @@ bool GraphCache::record(std::uint64_t hash, const std::vector<std::uint64_t>& wo
   return true;
 }
 
+std::vector<GraphCache::Instance>::iterator GraphCache::oldest() {
+  return std::min_element(instances_.begin(), instances_.end(),
+                          [](const Instance& a, const Instance& b) { return a.used < b.used; });
+}
+
+bool GraphCache::may_update() const {
+  if (instances_.empty() || failed_updates_ == kFailuresInARow) return false;
+  return instances_.front().graph->only_ours() || notes_.size() >= kWorthRecordingAgain;
+}
+
 // The instance that was used longest ago becomes that of these words, and the last in the list.
 bool GraphCache::update(std::uint64_t hash, const std::vector<std::uint64_t>& words,
                         const Launches& launches) {
-  auto oldest =
-      std::min_element(instances_.begin(), instances_.end(),
-                       [](const Instance& a, const Instance& b) { return a.used < b.used; });
-  Instance taken = std::move(*oldest);
-  instances_.erase(oldest);  // nobody finds it while it is half updated
-  if (!taken.graph->update([&] { launches(nullptr); })) {
+  const auto place = oldest();
+  Instance taken = std::move(*place);
+  instances_.erase(place);  // nobody finds it while it is half updated
+  bool updated = false;
+  try {
+    updated = taken.graph->update([&] { launches(nullptr); });
+  } catch (const std::exception&) {
+  }
+  if (!updated) {
     ++failed_updates_;
     return false;
   }
+  failed_updates_ = 0;
   ++use_.updates;
   taken.hash = hash;
   taken.words = words;
@@ -89,7 +108,8 @@ bool GraphCache::update(std::uint64_t hash, const std::vector<std::uint64_t>& wo
   return true;
 }
 
-void GraphCache::launch(Instance& instance) {
+void GraphCache::launch(Instance& instance, int* failed_step) {
+  *failed_step = 0;
   instance.used = uses_;
   const GraphLaunch launched{instance.id, instance.parts.data(),
                              static_cast<int>(instance.parts.size())};

@@ -28,8 +28,9 @@ class GraphCache {
   explicit GraphCache(std::vector<StepNote> notes) : notes_(std::move(notes)) {}
 
   // Runs `launches`, or a graph that stands for them. Words must be all that differs between two
-  // calls of the plan on one device.
-  void run(const std::vector<std::uint64_t>& words, const Launches& launches);
+  // calls of the plan on one device. What `launches` throws while nothing runs is no error: they
+  // are run for real then. *failed_step is 0 when a graph's launch throws: no step has run.
+  void run(const std::vector<std::uint64_t>& words, const Launches& launches, int* failed_step);
 
   GraphUse use() const;
 
@@ -43,14 +44,19 @@ class GraphCache {
   };
   static constexpr std::size_t kMostInstances = 8;
   static constexpr int kMissesBeforeGraph = 4;
-  static constexpr int kFailedUpdates = 3;
+  static constexpr int kFailuresInARow = 3;
+  // Plans with a library's kernels are recorded again for an update, which takes as long as two or
+  // three launches.
+  static constexpr std::size_t kWorthRecordingAgain = 3;
 
   bool seen(std::uint64_t hash);
   bool record(std::uint64_t hash, const std::vector<std::uint64_t>& words,
               const Launches& launches);
   bool update(std::uint64_t hash, const std::vector<std::uint64_t>& words,
               const Launches& launches);
-  void launch(Instance& instance);
+  bool may_update() const;
+  std::vector<Instance>::iterator oldest();
+  void launch(Instance& instance, int* failed_step);
 
   const std::vector<StepNote> notes_;
   mutable std::mutex mutex_;
@@ -60,8 +66,8 @@ class GraphCache {
   std::size_t next_recent_ = 0;
   std::uint64_t uses_ = 0;
   int misses_ = 0;
-  int failed_updates_ = 0;
-  bool refused_ = false;  // the plan does what cannot be recorded
+  // In a row; after some, there is no further try.
+  int failed_records_ = 0, failed_updates_ = 0;
 };
 
 }  // namespace ingot::compiler

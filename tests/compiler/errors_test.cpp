@@ -2,6 +2,7 @@
 #include <functional>
 
 #include <ingot/compiler/compile.h>
+#include <ingot/runtime/allocator.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/grad_mode.h>
 
@@ -244,6 +245,23 @@ TEST(Errors, OutOfMemoryLeavesTheProcessUsable) {
   EXPECT_TRUE(contains(error, "out of memory"));
   EXPECT_TRUE(contains(error, "errors_test.cpp:"));
   EXPECT_EQ(f(x, i64{2}).numel(), 8);
+}
+
+// The temporaries of a plan do not fit, although the results would.
+TEST(Errors, AnArenaThatDoesNotFitIsAnError) {
+  CompileOptions options = interpreted();
+  options.disable.push_back("fusion");
+  auto f = compile([](const Tensor& t) { return (t * 2).flip({0}).sum(); }, options);
+  const Tensor x = noise({1 << 20}, 8);
+  const Tensor expected = f(x);
+  (void)f(x);
+  const Device device = x.device();
+  empty_cache(device);
+  set_memory_limit(memory_stats(device).reserved + (1 << 20), device);
+  const std::string error = error_of([&] { (void)f(x); });
+  set_memory_limit(0, device);
+  EXPECT_TRUE(contains(error, "out of memory")) << error;
+  EXPECT_TRUE(equal(f(x), expected));
 }
 
 }  // namespace
