@@ -113,16 +113,23 @@ struct Session::Impl {
     if (records(action) && marks.size() < kMostSteps) marks.push_back(mark);
   }
 
-  // The GPU's work ends before the window does.
+  // The GPU's work ends before the window does. A window that fails is gone: no step ends it again.
   void finish_window() {
     GpuRecords records;
     RawWindow raw;
-    if (gpu != nullptr) {
-      recorder().pause();
-      records = gpu->finish();
+    try {
+      if (gpu != nullptr) {
+        recorder().pause();
+        records = gpu->finish();
+        gpu.reset();
+      }
+      raw = recorder().close();
+    } catch (...) {
+      action = Action::none;
+      recorder().discard();
       gpu.reset();
+      throw;
     }
-    raw = recorder().close();
     last =
         std::make_shared<const Window>(std::move(raw), std::move(records), std::exchange(marks, {}),
                                        owner_tid, cost, options.with_modules);

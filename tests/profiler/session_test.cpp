@@ -6,6 +6,7 @@
 
 #include <ingot/kernels/core/error.h>
 #include <ingot/profiler/profiler.h>
+#include <ingot/profiler/recorder.h>
 
 #include "fake_events.h"
 #include "support/strict_json.h"
@@ -297,6 +298,22 @@ TEST(Session, TheCallbackMayNotStepOrStop) {
   EXPECT_EQ(session.step_number(), 1);
   session.stop();
   EXPECT_EQ(message_of([&] { (void)session.key_averages(); }), "no error");
+}
+
+TEST(Session, AWindowThatFailsIsNotEndedTwice) {
+  Session session(options_of({.schedule = Schedule{.wait = 0, .warmup = 0, .active = 1}}));
+  recorder().discard();  // as if what was recorded could not be had
+  EXPECT_ANY_THROW(session.step());
+  EXPECT_EQ(session.action(), Action::none);
+  EXPECT_NO_THROW(session.step());
+  EXPECT_EQ(session.step_number(), 1);
+  session.stop();
+
+  session.start();
+  FakeOp("after").run(5);
+  session.step();
+  session.stop();
+  EXPECT_EQ(session.key_averages().find("aten::after")->calls, 1);
 }
 
 TEST(Session, UnknownRangeIsNamed) {
