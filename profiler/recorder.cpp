@@ -191,7 +191,9 @@ std::uint64_t Recorder::write_begin(const Event& e, std::uint64_t window, bool i
   if ((window & kWithGpu) != 0 && log->open < kMostLinked) {
     const std::uint64_t bit = std::uint64_t{1} << log->open;
     log->linked = on_gpu ? log->linked | bit : log->linked & ~bit;
-    if (on_gpu) listener_.begin(launch_id(window >> kFlagBits, log->number, log->events));
+    if (on_gpu) {
+      listener_.begin(launch_id(window >> kFlagBits, log->number, log->events), e.device.index());
+    }
   }
   ++log->open;
   ++log->events;

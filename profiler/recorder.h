@@ -32,9 +32,10 @@ struct RawThread {
 extern constinit thread_local ThreadLog* t_log;
 
 // Told on the thread that launches: between the two calls all work given to a GPU belongs to the
-// event of this id (launch_id()). They do not throw, lock or allocate.
+// event of this id (launch_id()). `device` is where that is, which need not be the current one yet.
+// They do not throw, lock or allocate.
 struct LaunchListener {
-  void (*begin)(std::uint64_t id) = nullptr;
+  void (*begin)(std::uint64_t id, int device) = nullptr;
   void (*end)() = nullptr;
 };
 

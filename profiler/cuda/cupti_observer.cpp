@@ -64,7 +64,7 @@ void CUPTIAPI complete_buffer(CUcontext context, std::uint32_t stream, std::uint
   g_target.buffers->recycle(buffer);
 }
 
-void link(std::uint64_t id) { (void)cupti().push(kLink, id); }
+void link(std::uint64_t id, int) { (void)cupti().push(kLink, id); }
 void unlink() {
   std::uint64_t last = 0;
   (void)cupti().pop(kLink, &last);
@@ -120,7 +120,7 @@ class CuptiObserver final : public GpuObserver {
       if (status != CUPTI_SUCCESS) reason = refusal(status, "cuptiActivityEnable");
     }
     if (reason.empty()) {
-      cost.observed([] { link(1); }, &unlink);
+      cost.observed([] { link(1, 0); }, &unlink);
       restart();
     } else {
       stop();

@@ -1,13 +1,15 @@
 // GpuObserver by CUDA events, where CUPTI cannot be had: two around each launch.
-#include <array>
+#include <algorithm>
 #include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/timing.h>
 #include <ingot/profiler/clock.h>
 #include <ingot/profiler/cuda/make_observer.h>
+#include <ingot/profiler/cuda/open_spans.h>
 
 namespace ingot::profiler {
 namespace {
@@ -20,37 +22,56 @@ struct Span {
 };
 
 constexpr std::size_t kMostSpans = 1 << 16;
-constexpr int kDeepest = 8;
 
 struct Spans {
   explicit Spans(std::size_t n) : list(n) {}
   std::vector<Span> list;
+  std::uint64_t window = 0;  // another one after each restart, of all observers
   std::atomic<std::size_t> used{0};
   std::atomic<std::uint64_t> dropped{0};
 };
-std::atomic<Spans*> g_spans{nullptr};
 
-// The spans that this thread has open; nullptr: one that is not measured.
-struct Open {
-  std::array<Span*, kDeepest> spans{};
-  int depth = 0;
-};
-thread_local Open t_open;
-
-void begin_span(std::uint64_t id) {
-  Open& open = t_open;
-  const int depth = open.depth++;
-  if (depth >= kDeepest) return;
-  open.spans[static_cast<std::size_t>(depth)] = nullptr;
-  Spans* spans = g_spans.load(std::memory_order_acquire);
-  if (spans == nullptr) return;
-  const std::size_t place = spans->used.fetch_add(1, std::memory_order_relaxed);
-  if (place >= spans->list.size()) {
-    ++spans->dropped;
-    return;
+// What threads write to; an event that began before a window's end may still come while it is
+// taken away, so that waits for those who are inside.
+class Target {
+ public:
+  void set(Spans* spans) { spans_.store(spans, std::memory_order_seq_cst); }
+  void take_away() {
+    spans_.store(nullptr, std::memory_order_seq_cst);
+    while (inside_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
   }
-  Span& span = spans->list[place];
-  const int device = cuda::current_device();
+
+  class Use {
+   public:
+    explicit Use(Target& target) : target_(target) {
+      target_.inside_.fetch_add(1, std::memory_order_seq_cst);
+      spans = target_.spans_.load(std::memory_order_seq_cst);
+    }
+    ~Use() { target_.inside_.fetch_sub(1, std::memory_order_release); }
+    Use(const Use&) = delete;
+
+    Spans* spans;  // nullptr: nothing is measured
+
+   private:
+    Target& target_;
+  };
+
+ private:
+  std::atomic<Spans*> spans_{nullptr};
+  std::atomic<int> inside_{0};
+};
+constinit Target g_target;
+thread_local OpenSpans<Span> t_open;
+
+// A span whose beginning the device's current stream has got; nullptr: there is none.
+Span* record_begin(Spans& spans, std::uint64_t id, int device) {
+  const std::size_t place = spans.used.fetch_add(1, std::memory_order_relaxed);
+  if (place >= spans.list.size()) {
+    ++spans.dropped;
+    return nullptr;
+  }
+  Span& span = spans.list[place];
+  const cuda::DeviceGuard guard(device);
   if (span.begin == nullptr || span.device != device) {
     cuda::free_event(span.begin);
     cuda::free_event(span.end);
@@ -59,18 +80,33 @@ void begin_span(std::uint64_t id) {
   }
   span.id = id;
   span.device = device;
-  if (span.end == nullptr || !cuda::record_event(span.begin)) return;
-  open.spans[static_cast<std::size_t>(depth)] = &span;
+  return span.end != nullptr && cuda::record_event(span.begin) ? &span : nullptr;
+}
+
+// The runtime makes the device current only inside the event; a device that is refused is the
+// launch's error to tell.
+void begin_span(std::uint64_t id, int device) {
+  const Target::Use use(g_target);
+  if (use.spans == nullptr) return;
+  Span* span = nullptr;
+  if (t_open.has_room(use.spans->window)) {
+    try {
+      span = record_begin(*use.spans, id, device);
+    } catch (const Error&) {
+    }
+  }
+  t_open.push(use.spans->window, span);
 }
 
 void end_span() {
-  Open& open = t_open;
-  if (open.depth == 0) return;
-  const int depth = --open.depth;
-  if (depth >= kDeepest) return;
-  Span* span = open.spans[static_cast<std::size_t>(depth)];
-  if (span != nullptr && cuda::record_event(span->end)) {
-    span->complete.store(true, std::memory_order_release);
+  const Target::Use use(g_target);
+  if (use.spans == nullptr) return;
+  Span* span = t_open.pop(use.spans->window);
+  if (span == nullptr) return;
+  try {
+    const cuda::DeviceGuard guard(span->device);
+    if (cuda::record_event(span->end)) span->complete.store(true, std::memory_order_release);
+  } catch (const Error&) {
   }
 }
 
@@ -86,11 +122,10 @@ class EventObserver final : public GpuObserver {
   EventObserver(std::size_t max_bytes, std::string reason)
       : spans_(std::min(kMostSpans, max_bytes / sizeof(Span))), reason_(std::move(reason)) {
     restart();
-    g_spans.store(&spans_, std::memory_order_release);
   }
 
   ~EventObserver() override {
-    g_spans.store(nullptr, std::memory_order_release);
+    g_target.take_away();
     for (Span& span : spans_.list) {
       cuda::free_event(span.begin);
       cuda::free_event(span.end);
@@ -101,6 +136,7 @@ class EventObserver final : public GpuObserver {
   LaunchListener listener() const override { return {&begin_span, &end_span}; }
 
   void restart() override {
+    g_target.take_away();
     free_origins();
     for (Span& span : spans_.list) span.complete.store(false, std::memory_order_relaxed);
     for (int device = 0; device < cuda::device_count(); ++device) {
@@ -118,11 +154,13 @@ class EventObserver final : public GpuObserver {
     }
     spans_.dropped = 0;
     spans_.used = 0;
+    spans_.window = ++windows_;
     first_ = now();
+    g_target.set(&spans_);
   }
 
   GpuRecords collect() override {
-    g_spans.store(nullptr, std::memory_order_release);
+    g_target.take_away();
     for (const Origin& o : origins_) cuda::synchronize_device(o.device);
     GpuRecords records;
     records.source = "CUDA events";
@@ -165,6 +203,8 @@ class EventObserver final : public GpuObserver {
     for (const Origin& o : origins_) cuda::free_event(o.event);
     origins_.clear();
   }
+
+  inline static std::uint64_t windows_ = 0;  // one observer at a time
 
   Spans spans_;
   std::string reason_;

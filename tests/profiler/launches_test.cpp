@@ -6,6 +6,7 @@
 
 #include <ingot/kernels/core/setup_phase.h>
 #include <ingot/profiler/attach_gpu.h>
+#include <ingot/profiler/cuda/open_spans.h>
 #include <ingot/profiler/cuda/record_buffers.h>
 #include <ingot/profiler/decode.h>
 #include <ingot/profiler/gpu_observer.h>
@@ -16,10 +17,12 @@ namespace ingot::profiler {
 namespace {
 
 std::vector<std::uint64_t> g_begun;
+std::vector<int> g_devices;
 int g_open = 0;
 
-const LaunchListener kListener{[](std::uint64_t id) {
+const LaunchListener kListener{[](std::uint64_t id, int device) {
                                  g_begun.push_back(id);
+                                 g_devices.push_back(device);
                                  ++g_open;
                                },
                                [] { --g_open; }};
@@ -28,6 +31,7 @@ class Launches : public ::testing::Test {
  protected:
   void SetUp() override {
     g_begun.clear();
+    g_devices.clear();
     g_open = 0;
     recorder().lease(Loc::here());
     recorder().open({}, kListener);
@@ -68,6 +72,12 @@ TEST_F(Launches, OnlyKernelsOfAGpuAreTold) {
   { ScopedEvent range({.kind = EventKind::range, .name = "r"}); }
   EXPECT_EQ(g_begun.size(), 1u);
   EXPECT_EQ(g_open, 0);
+}
+
+TEST_F(Launches, AreOfTheEventsDeviceNotTheCurrentOne) {
+  op("a", Device(kCUDA, 1));
+  op("b");
+  EXPECT_EQ(g_devices, (std::vector<int>{1, 0}));
 }
 
 TEST_F(Launches, IdsLeadBackToTheirSlices) {
@@ -188,6 +198,33 @@ TEST(GpuObserverHere, SaysWhyItCannotBe) {
   session.stop();
   EXPECT_FALSE(session.key_averages().on_gpu());
   EXPECT_THROW(Session(options_of({.activities = {Activity::CUDA}})), Error);
+}
+
+TEST(OpenSpans, NestAndKnowHowDeepTheyMeasure) {
+  constexpr int kDeepest = OpenSpans<int>::kDeepest;
+  OpenSpans<int> open;
+  std::vector<int> spans(kDeepest + 3);
+  for (int i = 0; i < kDeepest + 3; ++i) {
+    EXPECT_EQ(open.has_room(1), i < kDeepest);
+    open.push(1, &spans[static_cast<std::size_t>(i)]);
+  }
+  for (int i = kDeepest + 2; i >= 0; --i) {
+    EXPECT_EQ(open.pop(1), i < kDeepest ? &spans[static_cast<std::size_t>(i)] : nullptr);
+  }
+  EXPECT_EQ(open.pop(1), nullptr);
+}
+
+// An event that is open while a window changes loses its end.
+TEST(OpenSpans, LostEndsAreForgottenWithTheirWindow) {
+  OpenSpans<int> open;
+  int old = 0, fresh = 0;
+  for (std::uint64_t window = 1; window <= 100; ++window) {
+    open.push(window, &old);
+    EXPECT_EQ(open.pop(window + 1), nullptr);  // nothing of an older window is given out
+    ASSERT_TRUE(open.has_room(window + 1));
+    open.push(window + 1, &fresh);
+    EXPECT_EQ(open.pop(window + 1), &fresh);
+  }
 }
 
 TEST(RecordBuffers, OverTheCapNothingIsKept) {
