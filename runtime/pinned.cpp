@@ -26,6 +26,22 @@ void leave_compiled(const char* what, Loc loc) {
   if (t_interceptor != nullptr) t_interceptor->leave(what, loc);
 }
 
+// The memory pool asks for the current stream. Unlike a StreamGuard this gives the stream no work,
+// so a compiled call goes on.
+class AsCurrent {
+ public:
+  explicit AsCurrent(const cuda::Stream& stream)
+      : device_(stream.device()), outer_(cuda::thread_stream()) {
+    cuda::set_current_stream(stream.stream() == cuda::shared_stream() ? nullptr : stream.stream());
+  }
+  ~AsCurrent() { cuda::set_current_stream(outer_); }
+  AsCurrent(const AsCurrent&) = delete;
+
+ private:
+  cuda::DeviceGuard device_;
+  cuda::StreamHandle outer_;
+};
+
 }  // namespace
 
 Tensor Tensor::to(TensorOptions options, bool non_blocking, Loc loc) const {
@@ -66,7 +82,7 @@ void Tensor::record_stream(const cuda::Stream& stream, Loc loc) const {
   INGOT_CHECK_AT("record_stream", loc, defined() && device() == stream.device(),
                  "the tensor is not on {}", stream.device().str());
   observe(*this, Access::write, "record_stream", loc);
-  const cuda::StreamGuard guard(stream, loc);
+  const AsCurrent current(stream);
   used_on_stream(get().data(), device());
 }
 

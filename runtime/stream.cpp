@@ -62,7 +62,7 @@ Event Stream::record_event(Loc loc) const {
   return event;
 }
 
-StreamGuard::StreamGuard(const Stream& stream, Loc loc) : device_(stream.device()) {
+StreamGuard::StreamGuard(const Stream& stream, Loc loc) : device_(stream.device()), loc_(loc) {
   // A recorded path says nothing of streams.
   if (t_interceptor != nullptr) t_interceptor->leave("a StreamGuard", loc);
   const DeviceGuard guard(device_);
@@ -71,6 +71,14 @@ StreamGuard::StreamGuard(const Stream& stream, Loc loc) : device_(stream.device(
 }
 
 StreamGuard::~StreamGuard() {
+  // One that began outside a compiled function may end inside: what is pending is its stream's.
+  if (t_interceptor != nullptr) {
+    try {
+      t_interceptor->leave("the end of a StreamGuard", loc_);
+    } catch (...) {
+      // What could not run is poisoned and says so when it is used.
+    }
+  }
   const DeviceGuard guard(device_);
   set_current_stream(outer_);
 }
@@ -86,8 +94,8 @@ Event::Event(Event&& other) noexcept
 
 Event& Event::operator=(Event&& other) noexcept {
   std::swap(handle_, other.handle_);
-  device_ = other.device_;
-  timing_ = other.timing_;
+  std::swap(device_, other.device_);
+  std::swap(timing_, other.timing_);
   return *this;
 }
 

@@ -4,8 +4,9 @@
 // streams wait for each other by events only. Memory needs no care: what several streams used is
 // reused only when all of them are done with it. Must not know: tensors.
 //
-// Inside a compiled function an event or a wait is a cut, and from a StreamGuard on the rest of the
-// call runs op by op. backward() runs on the stream that is current where it is called.
+// Inside a compiled function an event or a wait is a cut, and where a StreamGuard begins or ends
+// the rest of the call runs op by op. backward() runs on the stream that is current where it is
+// called.
 #pragma once
 
 #include <ingot/kernels/core/dtype.h>
@@ -55,6 +56,7 @@ class StreamGuard {
 
  private:
   Device device_;
+  Loc loc_;
   CUstream_st* outer_;
 };
 

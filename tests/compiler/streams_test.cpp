@@ -1,4 +1,7 @@
 // Streams and events around and inside compiled functions.
+#include <optional>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include <ingot/ingot.h>
@@ -44,6 +47,40 @@ TEST(CompiledStreamsGpu, AnEventInsideACompiledFunctionIsACut) {
     EXPECT_GT(begin.elapsed_time(end), 0);
   }
   EXPECT_FALSE(f.ledger().cuts.empty());
+}
+
+TEST(CompiledStreamsGpu, AGuardMayEndInsideACompiledFunction) {
+  NEEDS_GPU();
+  const Tensor x = randn({512, 512}, kCUDA);
+  const cuda::Stream own;
+  std::optional<cuda::StreamGuard> guard;
+  const auto f = compile([&](const Tensor& a) {
+    const Tensor t = matmul(a, a) * 2;  // given to `own`
+    guard.reset();
+    own.synchronize();
+    return t + 1;
+  });
+  const Tensor expected = matmul(x, x) * 2 + 1;
+  cuda::synchronize();
+  for (int i = 0; i < 6; ++i) {
+    guard.emplace(own);
+    EXPECT_TRUE(equal(f(x), expected));
+  }
+}
+
+TEST(CompiledStreamsGpu, RecordStreamDoesNotEndReplay) {
+  NEEDS_GPU();
+  const Tensor x = randn({64, 64}, kCUDA);
+  const cuda::Stream other;
+  const auto f = compile([&](const Tensor& a) {
+    const Tensor t = a * 2;
+    t.record_stream(other);
+    return t + 1;
+  });
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(equal(f(x), x * 2 + 1));
+  for (const Ledger::Event& miss : f.ledger().misses) {
+    EXPECT_EQ(miss.what.find("StreamGuard"), std::string::npos) << miss.what;
+  }
 }
 
 TEST(CompiledStreamsGpu, SynchronizeWaitsForWhatIsPending) {

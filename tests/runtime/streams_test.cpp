@@ -1,4 +1,6 @@
 // Streams, events and page-locked memory: what they say without a GPU, and what they do on one.
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include <ingot/runtime/config.h>
@@ -101,6 +103,18 @@ TEST(StreamsGpu, ElapsedTimeNeedsTiming) {
   c.record();
   EXPECT_GT(b.elapsed_time(c), 0);
   EXPECT_TRUE(b.query());
+}
+
+TEST(StreamsGpu, EventsAreMovedWithTheirTiming) {
+  NEEDS_GPU();
+  cuda::Event plain, begin(true), end(true);
+  plain.record();
+  begin.record();
+  end.record();
+  plain = std::move(begin);
+  EXPECT_GE(plain.elapsed_time(end), 0);
+  begin.record();  // what `plain` was: without timing
+  EXPECT_THROW((void)begin.elapsed_time(end), Error);
 }
 
 TEST(StreamsGpu, PinnedMemoryIsCopiedWithoutWaiting) {
