@@ -37,7 +37,7 @@ class CallMerger {
 
   void add(const ApiCall& call, std::int64_t begin, std::int64_t end) {
     while (next_ < lane_.slices.size() && lane_.slices[next_].begin <= begin) take_next();
-    begin = std::max(begin, last_end_);
+    begin = std::max(begin, last_begin_);
     if (call.driver && begin < call_end_) {
       lane_.inner_calls.push_back({call.correlation, merged_[call_].correlation});
       return;
@@ -69,14 +69,14 @@ class CallMerger {
     open_.resize(std::min(open_.size(), static_cast<std::size_t>(s.depth)));
     open_.push_back(merged_.size());
     merged_.push_back(s);
-    last_end_ = std::max(last_end_, s.begin);
+    last_begin_ = std::max(last_begin_, s.begin);
   }
 
   Lane& lane_;
   std::vector<Slice> merged_;
   std::vector<std::size_t> open_;  // of the lane's own slices, by depth
   std::size_t next_ = 0, call_ = 0;
-  std::int64_t last_end_ = 0, call_end_ = 0;
+  std::int64_t last_begin_ = 0, call_end_ = 0;
 };
 
 void add_calls(Timeline& timeline, std::vector<ApiCall>& calls, const ClockLine& line) {
