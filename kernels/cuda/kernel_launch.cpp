@@ -17,19 +17,20 @@ thread_local LaunchTape* t_tape = nullptr;
 // was for 9.0 or newer.
 bool starts_early(const void* symbol) {
   constexpr int kUnknown = -1;
-  static thread_local int device = kUnknown;
-  static thread_local bool hardware = false, library = false;
+  static thread_local int device = kUnknown, library = kUnknown;  // library: 0 no, 1 yes
+  static thread_local bool hardware = false;
   if (current_device() != device) {
     device = current_device();
     hardware = properties(device).major >= 9;
-    library = false;
+    library = kUnknown;
   }
-  if (!hardware || symbol == nullptr || library) return hardware;
-  cudaFuncAttributes attributes{};
-  INGOT_CUDA_CHECK(cudaFuncGetAttributes(&attributes, symbol));
-  library = attributes.ptxVersion >= 90;
-  if (!library) hardware = false;
-  return library;
+  if (!hardware || symbol == nullptr) return hardware;
+  if (library == kUnknown) {
+    cudaFuncAttributes attributes{};
+    INGOT_CUDA_CHECK(cudaFuncGetAttributes(&attributes, symbol));
+    library = attributes.ptxVersion >= 90 ? 1 : 0;
+  }
+  return library == 1;
 }
 
 void launch_symbol(const KernelLaunch& k) {
