@@ -1,7 +1,11 @@
 #include <array>
 #include <cstring>
 #include <cublasLt.h>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/core/setup_phase.h>
@@ -9,6 +13,7 @@
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/kernel_launch.h>
 #include <ingot/kernels/cuda/library.h>
+#include <ingot/kernels/cuda/scratch.h>
 
 namespace ingot {
 inline namespace INGOT_ISA {
@@ -122,7 +127,43 @@ void describe_as(cublasLtMatmulDesc_t to, cublasLtMatmulDescAttributes_t what, c
   INGOT_LT_CHECK(cublasLtMatmulDescSetAttribute, to, what, &value, sizeof value);
 }
 
-// A handle is thread-safe, but each thread keeps what it made ready: no lock in the hot path.
+// What all threads share. Products on one stream run one after the other, whoever launches them, so
+// they share its workspace too. Handles are thread-safe.
+struct Shared {
+  std::mutex mutex;
+  std::array<cublasLtHandle_t, 64> handles{};
+  std::map<std::pair<int, cuda::StreamHandle>, std::unique_ptr<DeviceScratch>> workspaces;
+};
+
+// Kept for the life of the process: the library may be gone when statics are destroyed.
+Shared& shared() {
+  static auto* made = new Shared;
+  return *made;
+}
+
+cublasLtHandle_t handle_of(int device) {
+  const std::lock_guard lock(shared().mutex);
+  cublasLtHandle_t& handle = shared().handles[static_cast<std::size_t>(device)];
+  if (handle == nullptr) {
+    const SetupPhase phase("cublasLt: library and handle");
+    (void)cuda::current_stream();  // the context exists from here on
+    INGOT_LT_CHECK(cublasLtCreate, &handle);
+  }
+  return handle;
+}
+
+// From the device's pool, which gives back what it only caches before there is no memory.
+void* workspace_of(int device, cuda::StreamHandle stream) {
+  const std::lock_guard lock(shared().mutex);
+  std::unique_ptr<DeviceScratch>& workspace = shared().workspaces[{device, stream}];
+  if (workspace == nullptr) {
+    const SetupPhase phase("cublasLt: workspace");
+    workspace = std::make_unique<DeviceScratch>(kWorkspaceBytes);
+  }
+  return workspace->data();
+}
+
+// Each thread keeps what it made ready, and what it found: no lock in the hot path.
 struct ThreadState {
   std::array<cublasLtHandle_t, 64> handles{};
   std::array<void*, 64> workspaces{};  // of the shared stream, by device
@@ -131,9 +172,7 @@ struct ThreadState {
 };
 
 ThreadState& thread_state() {
-  // Kept for the life of the process: the library may be gone when a thread's statics are
-  // destroyed.
-  static thread_local auto* state = new ThreadState;
+  static thread_local auto* state = new ThreadState;  // kept, as what is shared
   return *state;
 }
 
@@ -195,12 +234,8 @@ bool lt_product(const LtProduct& p) {
   ThreadState& state = thread_state();
   const auto device = static_cast<std::size_t>(cuda::current_device());
   cublasLtHandle_t& handle = state.handles[device];
-  if (handle == nullptr) [[unlikely]] {
-    const SetupPhase phase("cublasLt: library and handle");
-    const cuda::StreamHandle started = cuda::current_stream();  // the context exists from here on
-    (void)started;
-    INGOT_LT_CHECK(cublasLtCreate, &handle);
-  }
+  if (handle == nullptr) [[unlikely]]
+    handle = handle_of(cuda::current_device());
   const Key key = key_of(p);
   auto [at, fresh] = state.ready.try_emplace(key);
   if (fresh) [[unlikely]] {
@@ -219,13 +254,8 @@ bool lt_product(const LtProduct& p) {
   const cuda::StreamHandle own_stream = cuda::thread_stream();
   void*& workspace =
       own_stream == nullptr ? state.workspaces[device] : state.other_workspaces[own_stream];
-  if (r.workspace > 0 && workspace == nullptr) [[unlikely]] {
-    const SetupPhase phase("cublasLt: workspace");
-    workspace = cuda::allocate_raw(kWorkspaceBytes);
-    INGOT_CHECK_AS(OutOfMemoryError, workspace != nullptr,
-                   "out of memory on cuda:{}: {} bytes of workspace for products", device,
-                   kWorkspaceBytes);
-  }
+  if (r.workspace > 0 && workspace == nullptr) [[unlikely]]
+    workspace = workspace_of(cuda::current_device(), own_stream);
   if (cuda::leave_out()) return true;
   if (p.bias != nullptr) describe_as(r.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
   const float alpha32 = static_cast<float>(p.alpha), beta32 = static_cast<float>(p.beta);
