@@ -1,8 +1,11 @@
 // Streams, events and page-locked memory: what they say without a GPU, and what they do on one.
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include <ingot/kernels/cuda/device.h>
+#include <ingot/runtime/allocator.h>
 #include <ingot/runtime/config.h>
 #include <ingot/runtime/ops.h>
 #include <ingot/runtime/stream.h>
@@ -115,6 +118,21 @@ TEST(StreamsGpu, EventsAreMovedWithTheirTiming) {
   EXPECT_GE(plain.elapsed_time(end), 0);
   begin.record();  // what `plain` was: without timing
   EXPECT_THROW((void)begin.elapsed_time(end), Error);
+}
+
+TEST(StreamsGpu, ProductsOfShortLivedThreadsKeepNoMemory) {
+  NEEDS_GPU();
+  const Tensor x = randn({1024, 1024}, kCUDA);
+  const auto product = [&] {
+    (void)matmul(x, x);
+    cuda::synchronize();
+  };
+  product();
+  std::thread(product).join();
+  const i64 allocated = memory_stats(kCUDA).allocated, free = cuda::memory_info().free;
+  for (int i = 0; i < 8; ++i) std::thread(product).join();
+  EXPECT_EQ(memory_stats(kCUDA).allocated, allocated);
+  EXPECT_GT(cuda::memory_info().free, free - (i64{64} << 20));  // eight workspaces are 256 MiB
 }
 
 TEST(StreamsGpu, PinnedMemoryIsCopiedWithoutWaiting) {
