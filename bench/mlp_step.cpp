@@ -9,6 +9,7 @@
 
 #include "benchmarks.h"
 #include "limits/limits.h"
+#include "mlp.h"
 
 namespace bench {
 
@@ -16,14 +17,7 @@ using namespace ingot;
 
 namespace {
 
-constexpr i64 kBatch = 64, kWide = 256, kClasses = 10;
-
-struct Net : nn::Module {
-  nn::Linear fc1{kWide, kWide}, fc2{kWide, kWide}, fc3{kWide, kClasses};
-  INGOT_MODULE(Net, fc1, fc2, fc3)
-
-  Tensor operator()(const Tensor& x) { return fc3(gelu(fc2(gelu(fc1(x))))); }
-};
+using mlp::kBatch, mlp::kClasses, mlp::kWide;
 
 // Forward x W^T, and for each weight the gradient dy^T x; for each layer but the first dy W.
 constexpr std::array<Product, 8> kProducts = {{
@@ -74,7 +68,7 @@ void by_own_kernel(const std::array<Buffers, 8>& buffers) {
 }  // namespace
 
 std::vector<Row> mlp_step() {
-  Net net;
+  mlp::Net net;
   optim::SGD sgd(net.parameters(), {.lr = 1e-3});
   const Tensor x = randn({kBatch, kWide}), y = randint(0, kClasses, {kBatch});
   const auto step = [&](const Tensor& images, const Tensor& labels) {

@@ -8,6 +8,7 @@
 #include <ingot/ingot.h>
 
 #include "limits/cuda/launches.h"
+#include "mlp.h"
 #include "rows.h"
 #include "timing.h"
 
@@ -15,21 +16,10 @@ namespace bench::gpu {
 
 using namespace ingot;
 
-namespace {
-
-constexpr i64 kBatch = 64, kWide = 256, kClasses = 10;
-
-struct Net : nn::Module {
-  nn::Linear fc1{kWide, kWide}, fc2{kWide, kWide}, fc3{kWide, kClasses};
-  INGOT_MODULE(Net, fc1, fc2, fc3)
-
-  Tensor operator()(const Tensor& x) { return fc3(gelu(fc2(gelu(fc1(x))))); }
-};
-
-}  // namespace
+using mlp::kBatch, mlp::kClasses, mlp::kWide;
 
 std::vector<Row> mlp_step() {
-  Net net;
+  mlp::Net net;
   net.to(kCUDA);
   optim::SGD sgd(net.parameters(), {.lr = 1e-3});
   const Tensor x = randn({kBatch, kWide}, kCUDA), y = randint(0, kClasses, {kBatch}, kCUDA);
