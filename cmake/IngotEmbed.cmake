@@ -1,7 +1,6 @@
 # ingot_embed_text(<out.cpp> <symbol> <header>...)
-# Writes a unit that defines, in namespace ingot,
-#   extern const char <symbol>[];           the headers' text, each header once, in include order
-#   extern const unsigned long <symbol>Size; its length without the final zero
+# Writes a unit that defines ingot::jit::<symbol> (compiler/jit/embedded_text.h): the headers' text,
+# each header once, in include order.
 # The headers are given relative to the root of the project and may include only other <ingot/...>
 # headers: the text has no #include left, so that a compiler at run time needs no files.
 function(ingot_embed_text out symbol)

@@ -2,7 +2,8 @@
 # Text is cut with FIND and SUBSTRING only: list operations would eat semicolons and brackets.
 cmake_minimum_required(VERSION 3.22)
 
-set(text "")
+# Run-time compiled code has the instruction set level of its own that this names.
+set(text "#define INGOT_ISA isa_jit\n")
 set(seen "")
 
 # Appends `header` to `text`, its own includes first, each header once.
@@ -49,17 +50,19 @@ if(NOT clash EQUAL -1)
   message(FATAL_ERROR "${SYMBOL}: the text holds the delimiter )ingot\"")
 endif()
 
+string(SHA256 sha256 "${text}")
 file(WRITE "${OUT}"
 "// Generated from the headers of the op rows; do not edit.
 #ifdef __clang__
 #pragma clang diagnostic ignored \"-Woverlength-strings\"
 #endif
-namespace ingot {
-extern const char ${SYMBOL}[];
-extern const unsigned long ${SYMBOL}Size;
-const char ${SYMBOL}[] = R\"ingot(${text})ingot\";
-const unsigned long ${SYMBOL}Size = sizeof(${SYMBOL}) - 1;
-}  // namespace ingot
+#include <ingot/compiler/jit/embedded_text.h>
+namespace ingot::jit {
+namespace {
+constexpr char kText[] = R\"ingot(${text})ingot\";
+}
+const EmbeddedText ${SYMBOL}{kText, sizeof(kText) - 1, \"${sha256}\"};
+}  // namespace ingot::jit
 ")
 
 # What Ninja or Make must watch, in the form of a compiler's dependency file.

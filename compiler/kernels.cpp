@@ -12,8 +12,6 @@
 namespace ingot {
 
 // The text of kernels/ops, embedded when the library is built.
-extern const char kOpsText[], kRowsText[], kLoopText[];
-extern const unsigned long kOpsTextSize, kRowsTextSize, kLoopTextSize;
 
 namespace compiler {
 
@@ -44,16 +42,13 @@ jit::KernelCache& kernel_cache(bool disk) {
   return *memory_only;
 }
 
-std::shared_ptr<const jit::Prelude> make_prelude(const char* text, unsigned long size) {
-  return std::make_shared<const jit::Prelude>("#define INGOT_ISA isa_jit\n" +
-                                              std::string(text, size));
-}
-
 const std::shared_ptr<const jit::Prelude>& prelude_of(const GeneratedStep& step) {
-  static const auto elements = make_prelude(kOpsText, kOpsTextSize);
-  if (!step.needs_row_formulas()) return elements;
-  static const auto rows = make_prelude(kRowsText, kRowsTextSize);
-  return rows;
+  if (step.needs_row_formulas()) {
+    static const auto rows = std::make_shared<const jit::Prelude>(jit::kRowsText);
+    return rows;
+  }
+  static const auto elements = std::make_shared<const jit::Prelude>(jit::kOpsText);
+  return elements;
 }
 
 jit::KernelOptions level_options() { return {level_flags(), std::string(isa_features())}; }
@@ -66,7 +61,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 RowLoopResult compile_row_loop(std::string body) {
-  static const auto prelude = make_prelude(kLoopText, kLoopTextSize);
+  static const auto prelude = std::make_shared<const jit::Prelude>(jit::kLoopText);
   const jit::KernelResult r =
       kernel_cache(true).get({prelude, std::move(body)}, "ingot_run", level_options());
   if (r.kernel == nullptr) return {nullptr, nullptr, r.error};

@@ -13,10 +13,6 @@
 
 namespace ingot {
 
-// The text of the rows for generated CUDA kernels, embedded when the library is built.
-extern const char kCudaText[], kCudaProductText[], kCudaRowsText[];
-extern const unsigned long kCudaTextSize, kCudaProductTextSize, kCudaRowsTextSize;
-
 namespace compiler {
 
 namespace {
@@ -45,23 +41,17 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-std::shared_ptr<const jit::Prelude> make_prelude(const char* text, unsigned long size) {
-  return std::make_shared<const jit::Prelude>("#define INGOT_ISA isa_jit\n" +
-                                              std::string(text, size));
-}
-
 const std::shared_ptr<const jit::Prelude>& prelude_of(const GeneratedCudaStep& step) {
-  static const auto elements = make_prelude(kCudaText, kCudaTextSize);
-  static const auto products = make_prelude(kCudaProductText, kCudaProductTextSize);
-  static const auto rows = make_prelude(kCudaRowsText, kCudaRowsTextSize);
-  switch (step.prelude()) {
-    case GeneratedCudaStep::Prelude::elements:
-      break;
-    case GeneratedCudaStep::Prelude::products:
-      return products;
-    case GeneratedCudaStep::Prelude::rows:
-      return rows;
+  using Prelude = GeneratedCudaStep::Prelude;
+  if (step.prelude() == Prelude::products) {
+    static const auto products = std::make_shared<const jit::Prelude>(jit::kCudaProductText);
+    return products;
   }
+  if (step.prelude() == Prelude::rows) {
+    static const auto rows = std::make_shared<const jit::Prelude>(jit::kCudaRowsText);
+    return rows;
+  }
+  static const auto elements = std::make_shared<const jit::Prelude>(jit::kCudaText);
   return elements;
 }
 

@@ -79,7 +79,7 @@ KernelCache::Unit KernelCache::unit_of(const KernelSource& source, const KernelO
   return {source, options,
           fmt::format("{}flags {}\n{}\nfeatures {}\nprelude {}\n{}", key_prefix_,
                       options.flags.size(), fmt::join(options.flags, "\n"), options.features,
-                      source.prelude ? to_hex(source.prelude->digest()) : "none", source.body)};
+                      source.prelude ? source.prelude->digest() : "none", source.body)};
 }
 
 KernelResult KernelCache::get(const KernelSource& source, const std::string& symbol,

@@ -1,5 +1,5 @@
 // The text of one compile unit: a prelude that many units share (the embedded rows) and a body.
-// Owns: the prelude's hash, computed once, so that a lookup costs what the body costs.
+// Owns: the prelude's hash, known or computed once, so that a lookup costs what the body costs.
 // Must not know: what the text means.
 #pragma once
 
@@ -7,19 +7,22 @@
 #include <string>
 #include <string_view>
 
+#include <ingot/compiler/jit/embedded_text.h>
 #include <ingot/compiler/jit/sha256.h>
 
 namespace ingot::jit {
 
 class Prelude {
  public:
-  explicit Prelude(std::string text) : text_(std::move(text)), digest_(sha256(text_)) {}
+  explicit Prelude(std::string text) : text_(std::move(text)), digest_(to_hex(sha256(text_))) {}
+  explicit Prelude(const EmbeddedText& embedded)
+      : text_(embedded.text, embedded.size), digest_(embedded.sha256) {}
   const std::string& text() const { return text_; }
-  const Digest& digest() const { return digest_; }
+  const std::string& digest() const { return digest_; }  // SHA-256, in hexadecimal
 
  private:
   std::string text_;
-  Digest digest_;
+  std::string digest_;
 };
 
 struct KernelSource {

@@ -12,11 +12,6 @@
 #include "compiler/cuda_unit.h"
 #include "support/segment_builder.h"
 
-namespace ingot {
-extern const char kCudaText[], kCudaProductText[];
-extern const unsigned long kCudaTextSize, kCudaProductTextSize;
-}  // namespace ingot
-
 namespace ingot::compiler {
 namespace {
 
@@ -48,7 +43,7 @@ bool computes_in(const OpInfo& op, DType t) {
 
 void compile_all_rows(DType t, int architecture = 90) {
   constexpr int kInUnit = 24;
-  Unit unit(kCudaText, kCudaTextSize);
+  Unit unit(jit::kCudaText);
   int rows = 0;
   for (const OpInfo* op : all_ops()) {
     if (op->kind != OpKind::elementwise || !computes_in(*op, t)) continue;
@@ -77,7 +72,7 @@ void compile_all_rows(DType t, int architecture = 90) {
     ++rows;
     if (unit.count() == kInUnit) {
       unit.compile(architecture);
-      unit = Unit(kCudaText, kCudaTextSize);
+      unit = Unit(jit::kCudaText);
     }
   }
   if (unit.count() > 0) unit.compile(architecture);
@@ -96,7 +91,7 @@ TEST_F(CudaCodegen, EveryRowInBF16OnOlderGpus) {
 TEST_F(CudaCodegen, EveryRowInI64) { compile_all_rows(DType::i64); }
 
 TEST_F(CudaCodegen, EveryPatternOfStrides) {
-  Unit unit(kCudaText, kCudaTextSize);
+  Unit unit(jit::kCudaText);
   const std::vector<std::pair<Dims, Dims>> layouts = {{{6, 8}, {8, 1}},   // dense
                                                       {{6, 8}, {1, 6}},   // transposed
                                                       {{6, 1}, {1, 1}},   // one value a row
@@ -125,7 +120,7 @@ TEST_F(CudaCodegen, EveryPatternOfStrides) {
 // Every kernel of the small product, with a tail of several results.
 TEST_F(CudaCodegen, ProductsWithTails) {
   for (const int architecture : {75, 90}) {
-    Unit unit(kCudaProductText, kCudaProductTextSize);
+    Unit unit(jit::kCudaProductText);
     for (const auto& [t, m] :
          {std::pair<DType, i64>{DType::f32, 20}, {DType::f32, 250}, {DType::f64, 20}}) {
       for (const bool a_rows : {true, false}) {

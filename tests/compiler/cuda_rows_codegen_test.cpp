@@ -10,11 +10,6 @@
 #include "compiler/cuda_unit.h"
 #include "support/row_segments.h"
 
-namespace ingot {
-extern const char kCudaRowsText[];
-extern const unsigned long kCudaRowsTextSize;
-}  // namespace ingot
-
 namespace ingot::compiler {
 namespace {
 
@@ -43,7 +38,7 @@ std::string kernel_of(const Segment& segment) {
 }
 
 void compile_all(DType t, int architecture) {
-  Unit unit(kCudaRowsText, kCudaRowsTextSize);
+  Unit unit(jit::kCudaRowsText);
   for (const SegmentBuilder& b : row_segments(t)) unit.add(kernel_of(b.segment));
   unit.compile(architecture);
 }

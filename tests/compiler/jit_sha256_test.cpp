@@ -48,7 +48,13 @@ TEST(JitSha256, ACopyKeepsThePrefix) {
   other.update("d");
   EXPECT_EQ(prefix.digest(), sha256("abc"));
   EXPECT_EQ(other.digest(), sha256("abd"));
-  EXPECT_EQ(Prelude("abc").digest(), sha256("abc"));
+  EXPECT_EQ(Prelude("abc").digest(), hex_of("abc"));
+}
+
+TEST(JitSha256, EmbeddedTextsComeWithTheirs) {
+  for (const EmbeddedText& t : {kOpsText, kRowsText, kLoopText}) {
+    EXPECT_EQ(t.sha256, hex_of({t.text, t.size}));
+  }
 }
 
 }  // namespace
