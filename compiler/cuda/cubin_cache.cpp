@@ -101,9 +101,9 @@ const std::string& CubinCache::version() {
 }
 
 CubinResult CubinCache::get(const jit::KernelSource& unit, int architecture) {
-  const std::string key = fmt::format(
-      "ingot cuda {} nvrtc {} sm_{} prelude {}\n{}", generator_version_, version(), architecture,
-      unit.prelude ? unit.prelude->digest() : "-", unit.body);
+  const std::string key =
+      fmt::format("ingot cuda {} nvrtc {} sm_{} prelude {}\n{}", generator_version_, version(),
+                  architecture, unit.prelude ? unit.prelude->digest() : "-", unit.body);
   std::shared_ptr<Entry> entry;
   {
     std::unique_lock lock(shared_->mutex);

@@ -81,7 +81,7 @@ TEST_F(CudaGraphGpu, RandomNumbersGoOn) {
 
 // Nodes of a library cannot be given new parameters one by one.
 TEST_F(CudaGraphGpu, ProductsOfTheLibrary) {
-  // Two products and two kernels of ours: with fewer steps recording again costs more than it saves.
+  // Two products and two kernels of ours: with fewer steps recording again would not pay.
   const Tensor w = normal({700, 900}), v = normal({900, 700});
   const auto body = [&](const Tensor& x) { return matmul(relu(matmul(x, w)), v).sum(1) + 1.0; };
   const auto f = compile(body);
