@@ -224,7 +224,7 @@ TEST_F(DevicesGpu, AProfileSeesBoth) {
     (void)(y * 2.0);
   }
   session.stop();
-  const auto row = session.key_averages().find("mul");
+  const auto row = session.key_averages().find("aten::mul");
   ASSERT_TRUE(row.has_value());
   EXPECT_EQ(row->calls, 10);
   EXPECT_EQ(row->gpu_work, 10);
