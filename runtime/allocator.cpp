@@ -78,8 +78,8 @@ MemoryPool& host_pool() {
 
 MemoryPool& device_pool(Device device) {
   static const auto* pools = [] {
-    auto* all = new std::array<MemoryPool*, 64>{};
-    for (int i = 0; i < cuda::device_count() && i < 64; ++i) {
+    auto* all = new std::array<MemoryPool*, cuda::kMaxDevices>{};
+    for (int i = 0; i < cuda::device_count(); ++i) {
       (*all)[static_cast<std::size_t>(i)] =
           new MemoryPool(Device(kCUDA, i), {take_device, give_device}, true, &kDeviceOrder);
     }

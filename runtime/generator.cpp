@@ -1,20 +1,20 @@
 #include <array>
 #include <mutex>
 
+#include <ingot/kernels/cuda/device.h>
 #include <ingot/runtime/generator.h>
 
 namespace ingot {
 
 namespace {
 
-constexpr std::size_t kMaxDevices = 64;
 std::mutex g_mutex;
 Ticket g_host;
-std::array<Ticket, kMaxDevices> g_cuda;
+std::array<Ticket, cuda::kMaxDevices> g_cuda;
 
 Ticket& state_of(Device device) {
   if (device.is_cpu()) return g_host;
-  return g_cuda[static_cast<std::size_t>(device.index()) % kMaxDevices];
+  return g_cuda[static_cast<std::size_t>(device.index()) % cuda::kMaxDevices];
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ void describe_as(cublasLtMatmulDesc_t to, cublasLtMatmulDescAttributes_t what, c
 // they share its workspace too. Handles are thread-safe.
 struct Shared {
   std::mutex mutex;
-  std::array<cublasLtHandle_t, 64> handles{};
+  std::array<cublasLtHandle_t, cuda::kMaxDevices> handles{};
   std::map<std::pair<int, cuda::StreamHandle>, std::unique_ptr<DeviceScratch>> workspaces;
 };
 
@@ -165,8 +165,8 @@ void* workspace_of(int device, cuda::StreamHandle stream) {
 
 // Each thread keeps what it made ready, and what it found: no lock in the hot path.
 struct ThreadState {
-  std::array<cublasLtHandle_t, 64> handles{};
-  std::array<void*, 64> workspaces{};  // of the shared stream, by device
+  std::array<cublasLtHandle_t, cuda::kMaxDevices> handles{};
+  std::array<void*, cuda::kMaxDevices> workspaces{};  // of the shared stream, by device
   std::unordered_map<cuda::StreamHandle, void*> other_workspaces;
   std::unordered_map<Key, Ready, KeyHash> ready;
 };

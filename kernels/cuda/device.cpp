@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -28,7 +29,7 @@ struct Presence {
     int devices = 0;
     const cudaError_t status = cudaGetDeviceCount(&devices);
     if (status == cudaSuccess && devices > 0) {
-      count = devices;
+      count = std::min(devices, kMaxDevices);
       return;
     }
     (void)cudaGetLastError();
@@ -63,7 +64,6 @@ void check_index(int device) {
                  "cuda:{}: there are {} CUDA devices", device, presence().count);
 }
 
-constexpr int kMaxDevices = 64;
 thread_local int t_device = -1;  // -1: the CUDA runtime was not told yet
 thread_local std::array<StreamHandle, kMaxDevices> t_streams{};
 thread_local StreamHandle t_capture = nullptr;  // takes what is recorded

@@ -18,10 +18,13 @@ namespace ingot::cuda {
 using StreamHandle = CUstream_st*;
 using EventHandle = CUevent_st*;
 
+// The most devices that one process uses; what more are visible are left alone.
+inline constexpr int kMaxDevices = 64;
+
 // Asked once per process; nothing of CUDA is started before the first such question.
 bool is_available();
 std::string unavailable_reason();  // empty when it is; else a sentence with the remedy
-int device_count();                // 0 when unavailable
+int device_count();                // 0 when unavailable; at most kMaxDevices
 
 struct DeviceProperties {
   std::string name;  // "NVIDIA H200"

@@ -11,7 +11,6 @@ namespace ingot::cuda {
 
 namespace {
 
-constexpr std::size_t kMaxDevices = 64;
 std::array<std::atomic<FaultRecord*>, kMaxDevices> g_records{};
 std::mutex g_mutex;
 

@@ -14,7 +14,7 @@ namespace {
 
 // Recording needs a stream of its own: other threads go on using the shared one.
 StreamHandle recording_stream() {
-  static thread_local std::array<StreamHandle, 64> streams{};
+  static thread_local std::array<StreamHandle, kMaxDevices> streams{};
   StreamHandle& stream = streams[static_cast<std::size_t>(current_device())];
   if (stream == nullptr) {
     INGOT_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));

@@ -10,7 +10,7 @@ namespace ingot::cuda {
 
 namespace {
 
-constexpr std::size_t kDevices = 64, kStreams = 32;
+constexpr std::size_t kStreams = 32;
 std::atomic<bool> g_in_use{false};
 
 // Asked whether something is finished; errors of earlier work show up here.
@@ -29,7 +29,7 @@ StreamHandle take_stream() {
     std::size_t next = 0;
   };
   static std::mutex mutex;
-  static std::array<Dealer, kDevices> dealers;
+  static std::array<Dealer, kMaxDevices> dealers;
   (void)current_stream();  // the context exists from here on
   const std::lock_guard lock(mutex);
   Dealer& dealer = dealers[static_cast<std::size_t>(current_device())];

@@ -27,7 +27,7 @@ constexpr CUpti_ActivityKind kKinds[] = {
     CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
 };
 constexpr CUpti_ExternalCorrelationKind kLink = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
-constexpr int kPairReadings = 32, kMostDevices = 64;
+constexpr int kPairReadings = 32;
 
 // CUPTI's callbacks take no user data.
 struct Target {
@@ -88,7 +88,7 @@ ClockPair clock_pair() {
 }
 
 void wait_for_gpus() {
-  for (int device = 0; device < kMostDevices; ++device) {
+  for (int device = 0; device < cuda::kMaxDevices; ++device) {
     if (cuda::in_use(device)) cuda::synchronize_device(device);
   }
 }

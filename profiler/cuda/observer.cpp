@@ -8,8 +8,7 @@ namespace ingot::profiler {
 std::string GpuObserver::unavailable() { return cuda::unavailable_reason(); }
 
 bool GpuObserver::in_use() {
-  constexpr int kMostDevices = 64;
-  for (int device = 0; device < kMostDevices; ++device) {
+  for (int device = 0; device < cuda::kMaxDevices; ++device) {
     if (cuda::in_use(device)) return true;
   }
   return false;
