@@ -166,16 +166,14 @@ class GpuEvents {
   }
 
   void write(const GpuWait& wait) {
-    if (wait.stream < 0) return;  // the API call's own slice shows it
-    const auto stream = std::find_if(streams_.begin(), streams_.end(),
-                                     [&](const auto& s) { return s.first.second == wait.stream; });
-    const int device = stream == streams_.end() ? 0 : stream->first.first;
-    std::int64_t& end = waits_[{device, wait.stream}];
+    if (wait.stream < 0 || wait.device < 0) return;  // the API call's own slice shows it
+    std::int64_t& end = waits_[{wait.device, wait.stream}];
     if (wait.begin < end) return;  // two threads wait for one stream
     end = wait.end;
-    trace_.open("X", "cuda_sync", wait.name, device, wait.stream + kWaitLane, wait.begin);
+    trace_.open("X", "cuda_sync", wait.name, wait.device, wait.stream + kWaitLane, wait.begin);
     w_.key("dur").us(wait.end - wait.begin).key("args").open_object();
-    w_.member("device", device).member("stream", wait.stream);
+    w_.member("device", wait.device).member("context", wait.context);
+    w_.member("stream", wait.stream);
     w_.member("correlation", static_cast<std::uint64_t>(wait.correlation)).close_object();
     trace_.close();
   }

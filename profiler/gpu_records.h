@@ -66,6 +66,8 @@ struct GpuWait {
   std::int64_t begin = 0, end = 0;
   int stream = -1;  // -1: the whole context, or an event
   std::uint32_t correlation = 0;
+  int context = 0;
+  int device = -1;  // set by attach_gpu(); -1: unknown
 };
 
 // One instant on both clocks, known to `width` nanoseconds.

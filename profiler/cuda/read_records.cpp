@@ -189,7 +189,8 @@ void RecordReader::add(const CUpti_Activity& record) {
       const bool of_stream = w.streamId != CUPTI_SYNCHRONIZATION_INVALID_VALUE;
       out_.waits.push_back({wait_name(w.type), static_cast<std::int64_t>(w.start),
                             static_cast<std::int64_t>(w.end),
-                            of_stream ? static_cast<int>(w.streamId) : -1, w.correlationId});
+                            of_stream ? static_cast<int>(w.streamId) : -1, w.correlationId,
+                            static_cast<int>(w.contextId)});
       return;
     }
     default:

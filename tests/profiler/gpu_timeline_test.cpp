@@ -281,6 +281,28 @@ TEST(GpuTimeline, NodesThatDoNotFitStayWithTheirGraph) {
   EXPECT_NE(a.table().find("1 of them with other nodes"), std::string::npos) << a.table();
 }
 
+// As wrong correlation ids would do it: the number of nodes is right, but not what they are.
+TEST(GpuTimeline, NodesOfAnotherGraphAreNotNamed) {
+  FakeGpu gpu;
+  gpu.graph(3, 10, {2, 1, 4}).graph(3, 30, {2, 1, 5}).graph(3, 50, {2, 1, 6});
+  for (std::size_t i = 3; i < 6; ++i) {
+    std::uint64_t& node = gpu.records().work[i].graph_node;
+    node = 200ull << 32 | (node & 0xFFFFFFFF);
+  }
+  Timeline t = gpu.take({}, graph_ops());
+  EXPECT_EQ(t.gpu.count.misfits, 1u);
+  EXPECT_EQ(t.gpu.count.missing(), 0);
+  EXPECT_DOUBLE_EQ(row(averages_of(t), "fused").self_device_us, 10);
+  EXPECT_DOUBLE_EQ(row(averages_of(t), "cuda_graph").self_device_us, 8);
+
+  FakeGpu twice;
+  twice.graph(3, 10, {2, 1, 4});
+  twice.records().work[2].graph_node = twice.records().work[1].graph_node;
+  t = twice.take({}, graph_ops());
+  EXPECT_EQ(t.gpu.count.misfits, 1u);
+  EXPECT_FALSE(averages_of(t).find("fused").has_value());
+}
+
 TEST(GpuTimeline, TwoStreamsAtATimeAreBusyOnce) {
   FakeGpu gpu;
   gpu.op(kMatmul, 20, 40, {}, 3, 7).op(kAdd, 30, 40, {}, 3, 13);

@@ -172,6 +172,26 @@ TEST(GpuTrace, WaitsAndOverheadsHaveLanes) {
   EXPECT_EQ(loading["tid"].value, 42);
 }
 
+// Streams of two GPUs may have one number. A wait in a context where nothing ran is nobody's.
+TEST(GpuTrace, WaitsAreOnTheirOwnGpu) {
+  FakeGpu gpu;
+  gpu.op(kAdd, 20, 10).op(kAdd, 40, 10);
+  GpuRecords& r = gpu.records();
+  r.devices = {{.index = 0, .name = "A"}, {.index = 1, .name = "B"}};
+  r.work[0].context = 1;
+  r.work[1].context = 2;
+  r.work[1].device = 1;
+  r.waits.push_back({"Stream Synchronize", from_us(15), from_us(30), 7, 9, 1});
+  r.waits.push_back({"Stream Synchronize", from_us(20), from_us(50), 7, 10, 2});
+  r.waits.push_back({"Stream Synchronize", from_us(60), from_us(70), 7, 11, 3});
+  const std::vector<Json> waits = with(trace_of(gpu.take()), "cat", "cuda_sync");
+  ASSERT_EQ(waits.size(), 2u);
+  EXPECT_EQ(waits[0]["pid"].value, 0);
+  EXPECT_EQ(waits[1]["pid"].value, 1);
+  EXPECT_EQ(waits[1]["args"]["device"].value, 1);
+  EXPECT_EQ(waits[1]["args"]["context"].value, 2);
+}
+
 TEST(GpuTrace, NamesOfAnySortAreStrictJson) {
   FakeGpu gpu;
   gpu.op(kAdd, 20, 10);
