@@ -3,6 +3,7 @@
 #include <ingot/compiler/cuda/cuda_row_step.h>
 #include <ingot/compiler/fusion/run_apart.h>
 #include <ingot/compiler/fusion/step_scalars.h>
+#include <ingot/compiler/step_cost.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/divisor.h>
 #include <ingot/kernels/cuda/kernel_launch.h>
@@ -37,7 +38,7 @@ std::unique_ptr<CudaRowStep> CudaRowStep::make(RowProgram program, const Segment
 CudaRowStep::CudaRowStep(RowProgram program, const Segment& segment)
     : GeneratedCudaStep(program.names(), segment.meta(program.memory[0].value).device),
       program_(std::move(program)),
-      cost_(cost_of(program_, segment)),
+      cost_(cost_of(*this, segment)),
       nest_(nest_of(program_)),
       rows_(cuda_rows(program_, nest_)) {
   fits_ = nest_.numel() < i64{1} << 31;

@@ -2,6 +2,7 @@
 #include <ingot/compiler/cuda/parameter.h>
 #include <ingot/compiler/fusion/run_apart.h>
 #include <ingot/compiler/fusion/step_scalars.h>
+#include <ingot/compiler/step_cost.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/divisor.h>
 #include <ingot/kernels/cuda/kernel_launch.h>
@@ -12,7 +13,7 @@ namespace ingot::compiler {
 CudaStep::CudaStep(PointwiseProgram program, const Segment& segment)
     : GeneratedCudaStep(program.names(), segment.meta(program.memory[0]).device),
       program_(std::move(program)),
-      cost_(cost_of(program_, segment)),
+      cost_(cost_of(*this, segment)),
       nest_(make_nest(program_, segment)),
       pattern_(cuda_pattern(program_, nest_)) {
   constexpr i64 kMost = (i64{1} << 31) - 1;

@@ -1,6 +1,7 @@
 #include <ingot/compiler/cuda/product_step.h>
 #include <ingot/compiler/fusion/run_apart.h>
 #include <ingot/compiler/fusion/step_scalars.h>
+#include <ingot/compiler/step_cost.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/kernel_launch.h>
 #include <ingot/runtime/observer.h>
@@ -66,7 +67,7 @@ ProductStep::ProductStep(PointwiseProgram program, const Segment& segment,
       program_(std::move(program)),
       places_(std::move(places)),
       shape_(shape),
-      cost_(cost_of(program_, segment)) {}
+      cost_(cost_of(*this, segment)) {}
 
 std::vector<int> ProductStep::touched(const Segment& segment) const {
   std::vector<int> buffers;

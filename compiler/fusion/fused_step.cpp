@@ -5,6 +5,7 @@
 #include <ingot/compiler/fusion/fused_step.h>
 #include <ingot/compiler/fusion/run_apart.h>
 #include <ingot/compiler/fusion/step_scalars.h>
+#include <ingot/compiler/step_cost.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/loops.h>
 #include <ingot/kernels/ops/rows.h>
@@ -95,9 +96,7 @@ class TileInterpreter {
 }  // namespace
 
 FusedStep::FusedStep(PointwiseProgram program, const Segment& segment)
-    : GeneratedStep(program.names()),
-      program_(std::move(program)),
-      cost_(cost_of(program_, segment)) {
+    : GeneratedStep(program.names()), program_(std::move(program)), cost_(cost_of(*this, segment)) {
   INGOT_BUG(program_.temporaries <= kMaxTemporaries &&
                 program_.scalars.size() <= static_cast<std::size_t>(kMaxScalars),
             "fused group of {} temporaries and {} scalars", program_.temporaries,

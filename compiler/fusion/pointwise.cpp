@@ -31,32 +31,6 @@ bool offsets_agree(const PointwiseProgram& p, const Segment& s, const Binding& b
   return true;
 }
 
-Cost cost_of(const PointwiseProgram& p, const Segment& s) {
-  Cost cost;
-  double n = static_cast<double>(p.space.product());
-  for (const Instruction& i : p.code) {
-    if (i.op == nullptr) continue;
-    cost.flops += n * i.op->flops;
-    cost.transcendentals += n * i.op->transcendentals;
-  }
-  if (p.product >= 0) {
-    const SegmentOp& product = s.ops[static_cast<std::size_t>(p.product)];
-    std::vector<const Meta*> in;
-    for (int v : product.in) in.push_back(v < 0 ? nullptr : &s.meta(v));
-    const Meta& out = s.meta(product.out[0]);
-    const Cost own = product.op->cost(
-        *product.op, {in.data(), static_cast<int>(in.size()), product.attrs, out.device}, &out);
-    cost.flops += own.flops;
-    for (const Meta* m : in) {
-      if (m != nullptr) cost.bytes += static_cast<double>(m->numel()) * item_size(m->dtype);
-    }
-  }
-  for (int v : p.memory) {
-    cost.bytes += static_cast<double>(s.meta(v).numel()) * item_size(s.meta(v).dtype);
-  }
-  return cost;
-}
-
 bool reads_operand(const PointwiseProgram& p, int k) {
   for (const Instruction& code : p.code) {
     for (const Operand& o : code.in) {

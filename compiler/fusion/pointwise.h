@@ -54,9 +54,6 @@ PointwiseProgram make_program(const Segment& segment, const Group& group);
 // when the group was made; else the ops have to run apart.
 bool offsets_agree(const PointwiseProgram& program, const Segment& segment, const Binding& binding);
 
-// FLOPs, and the bytes of the operands in memory, each once.
-Cost cost_of(const PointwiseProgram& program, const Segment& segment);
-
 // The group's loop nest over the recorded strides, collapsed; addresses are those of `binding`.
 Nest make_nest(const PointwiseProgram& p, const Segment& segment, const Binding& binding);
 

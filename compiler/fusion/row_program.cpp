@@ -284,4 +284,10 @@ RowProgram make_row_program(const Segment& segment, const RowSpace& space,
   return p;
 }
 
+double row_divisor(const ScalarUse& use, const Segment& s, i64 length) {
+  const i64 correction =
+      use.kind == ScalarUse::freedom ? s.ops[static_cast<std::size_t>(use.op)].attrs.b : 0;
+  return static_cast<double>(std::max<i64>(length - correction, 0));
+}
+
 }  // namespace ingot::compiler

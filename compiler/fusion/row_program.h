@@ -60,9 +60,6 @@ struct RowProgram {
   std::string names() const;  // "mul softmax"
 };
 
-// FLOPs, and the bytes of the operands in memory, each once.
-Cost cost_of(const RowProgram& program, const Segment& segment);
-
 // What a reduction over rows of `length` elements divides by.
 double row_divisor(const ScalarUse& use, const Segment& segment, i64 length);
 

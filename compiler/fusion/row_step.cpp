@@ -4,6 +4,7 @@
 #include <ingot/compiler/fusion/row_interpreter.h>
 #include <ingot/compiler/fusion/row_step.h>
 #include <ingot/compiler/fusion/run_apart.h>
+#include <ingot/compiler/step_cost.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/iterate.h>
 #include <ingot/kernels/cpu/reduce_scratch.h>
@@ -32,9 +33,7 @@ struct RowStep::Call {
 };
 
 RowStep::RowStep(RowProgram program, const Segment& segment)
-    : GeneratedStep(program.names()),
-      program_(std::move(program)),
-      cost_(cost_of(program_, segment)) {
+    : GeneratedStep(program.names()), program_(std::move(program)), cost_(cost_of(*this, segment)) {
   INGOT_BUG(program_.scalars.size() <= static_cast<std::size_t>(kMaxRowScalars) &&
                 program_.memory.size() <= static_cast<std::size_t>(kMaxOperands),
             "a group of rows with {} scalars and {} operands", program_.scalars.size(),
