@@ -2,6 +2,7 @@
 #include <cstring>
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <mutex>
 
 #include <ingot/kernels/cuda/check.h>
 #include <ingot/kernels/cuda/driver.h>
@@ -12,15 +13,45 @@ namespace ingot::cuda {
 
 namespace {
 
-// Recording needs a stream of its own: other threads go on using the shared one.
-StreamHandle recording_stream() {
-  static thread_local std::array<StreamHandle, kMaxDevices> streams{};
-  StreamHandle& stream = streams[static_cast<std::size_t>(current_device())];
-  if (stream == nullptr) {
-    INGOT_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+// Recording needs a stream of its own: other threads go on using the shared one. As many are made
+// as record at a time.
+class RecordingStream {
+ public:
+  RecordingStream() : device_(current_device()) {
+    {
+      const std::lock_guard lock(idle().mutex);
+      if (std::vector<StreamHandle>& streams = list(); !streams.empty()) {
+        handle_ = streams.back();
+        streams.pop_back();
+        return;
+      }
+    }
+    INGOT_CUDA_CHECK(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking));
   }
-  return stream;
-}
+  ~RecordingStream() {
+    const std::lock_guard lock(idle().mutex);
+    list().push_back(handle_);
+  }
+  RecordingStream(const RecordingStream&) = delete;
+  StreamHandle handle() const { return handle_; }
+
+ private:
+  struct Idle {
+    std::mutex mutex;
+    std::array<std::vector<StreamHandle>, kMaxDevices> streams;
+  };
+  // Never destroyed, as the streams: CUDA may be gone when statics are.
+  static Idle& idle() {
+    static auto* made = new Idle;
+    return *made;
+  }
+  std::vector<StreamHandle>& list() const {
+    return idle().streams[static_cast<std::size_t>(device_)];
+  }
+
+  int device_;
+  StreamHandle handle_ = nullptr;
+};
 
 // What the current stream has recorded so far: the graph, and its last node (null: none yet).
 struct Recorded {
@@ -150,7 +181,8 @@ class Graph::Updating final : public LaunchTape {
 
 CUgraph_st* Graph::capture(const std::function<void()>& launches, LaunchTape& tape) {
   const RecordingLock recording;
-  const StreamHandle stream = recording_stream();
+  const RecordingStream own;
+  const StreamHandle stream = own.handle();
   const CaptureStream on_stream(stream);
   const ScratchHold::Use use_scratch(*scratch_);
   const LaunchTape::Use use_tape(tape);

@@ -15,7 +15,7 @@ void free_event(EventHandle event) noexcept {
   if (event != nullptr) (void)cudaEventDestroy(event);
 }
 
-bool record_event(EventHandle event) noexcept {
+bool record_time(EventHandle event) noexcept {
   if (event == nullptr || LaunchTape::current() != nullptr) return false;
   if (cudaEventRecord(event, current_stream()) == cudaSuccess) return true;
   (void)cudaGetLastError();

@@ -16,7 +16,7 @@ EventHandle make_timing_event() noexcept;
 void free_event(EventHandle event) noexcept;
 // After what was given to the current stream. False, and nothing is recorded, while a CUDA graph is
 // being made from this thread's launches.
-bool record_event(EventHandle event) noexcept;
+bool record_time(EventHandle event) noexcept;
 void wait_for_event(EventHandle event);
 // Milliseconds from one event to another of the same device, both reached; negative: unknown.
 double elapsed_ms(EventHandle from, EventHandle to) noexcept;

@@ -80,7 +80,7 @@ Span* record_begin(Spans& spans, std::uint64_t id, int device) {
   }
   span.id = id;
   span.device = device;
-  return span.end != nullptr && cuda::record_event(span.begin) ? &span : nullptr;
+  return span.end != nullptr && cuda::record_time(span.begin) ? &span : nullptr;
 }
 
 // The runtime makes the device current only inside the event; a device that is refused is the
@@ -105,7 +105,7 @@ void end_span() {
   if (span == nullptr) return;
   try {
     const cuda::DeviceGuard guard(span->device);
-    if (cuda::record_event(span->end)) span->complete.store(true, std::memory_order_release);
+    if (cuda::record_time(span->end)) span->complete.store(true, std::memory_order_release);
   } catch (const Error&) {
   }
 }
@@ -144,7 +144,7 @@ class EventObserver final : public GpuObserver {
       const cuda::DeviceGuard guard(device);
       Origin origin{device, cuda::make_timing_event(), 0};
       cuda::synchronize_device(device);
-      if (cuda::record_event(origin.event)) {
+      if (cuda::record_time(origin.event)) {
         cuda::wait_for_event(origin.event);
         origin.ns = monotonic_ns();
         origins_.push_back(origin);
