@@ -29,6 +29,9 @@ Tensor eye(i64 n, TensorOptions options = {}, Loc loc = Loc::here());
 // Random, from the device's generator (manual_seed; seed 0 when never seeded).
 Tensor rand(Dims sizes, TensorOptions options = {}, Loc loc = Loc::here());   // [0, 1)
 Tensor randn(Dims sizes, TensorOptions options = {}, Loc loc = Loc::here());  // mean 0, std 1
+// Of the sizes of x; dtype and device too, unless the options say otherwise.
+Tensor rand_like(const Tensor& x, TensorOptions options = {}, Loc loc = Loc::here());
+Tensor randn_like(const Tensor& x, TensorOptions options = {}, Loc loc = Loc::here());
 Tensor randint(i64 low, i64 high, Dims sizes, TensorOptions options = {}, Loc loc = Loc::here());
 Tensor randperm(i64 n, TensorOptions options = {}, Loc loc = Loc::here());  // i64
 // zeros(2, 3) is zeros({2, 3}): the error is one line.

@@ -153,6 +153,14 @@ Tensor rand(Dims sizes, TensorOptions options, Loc loc) {
 Tensor randn(Dims sizes, TensorOptions options, Loc loc) {
   return random<structured::Randn>(sizes, options, 0.0, 1.0, loc);
 }
+Tensor rand_like(const Tensor& x, TensorOptions options, Loc loc) {
+  (void)given(x, "rand_like", loc);
+  return rand(x.sizes(), like(x, options), loc);
+}
+Tensor randn_like(const Tensor& x, TensorOptions options, Loc loc) {
+  (void)given(x, "randn_like", loc);
+  return randn(x.sizes(), like(x, options), loc);
+}
 Tensor randint(i64 low, i64 high, Dims sizes, TensorOptions options, Loc loc) {
   INGOT_CHECK(low < high, "randint: no integers in [{}, {}); at {}", low, high, to_string(loc));
   DType t = options.has_dtype() ? options.dtype() : DType::i64;

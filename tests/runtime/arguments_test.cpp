@@ -57,6 +57,9 @@ TEST(Arguments, AnUndefinedOperandIsRefused) {
          (void)cat({x, none});
        }},
       {"zeros_like: an undefined Tensor", [&] { (void)zeros_like(none); }},
+      {"rand_like: an undefined Tensor", [&] { (void)rand_like(none); }},
+      {"randn_like: an undefined Tensor", [&] { (void)randn_like(none); }},
+      {"rand: needs a floating dtype, got i64", [&] { (void)rand_like(arange(3)); }},
       {"to: an undefined Tensor", [&] { (void)none.to(kFloat64); }},
       {"item: an undefined Tensor", [&] { (void)none.item<float>(); }},
       {"equal: an undefined Tensor", [&] { (void)equal(x, none); }},
@@ -199,6 +202,18 @@ TEST(Arguments, RandpermIsAPermutationOfTheGenerators) {
   for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], static_cast<i64>(i));
   manual_seed(5);
   EXPECT_TRUE(equal(a, randperm(100)));
+}
+
+// The numbers of rand and randn, for the sizes, dtype and device of a tensor.
+TEST(Arguments, RandomLikeATensor) {
+  const Tensor x = zeros({3, 4}, kFloat64).t();
+  manual_seed(5);
+  Tensor a = rand_like(x), b = randn_like(x, kFloat32);
+  EXPECT_EQ(b.dtype(), DType::f32);
+  manual_seed(5);
+  EXPECT_TRUE(equal(a, rand({4, 3}, kFloat64)));
+  EXPECT_TRUE(equal(b, randn({4, 3})));
+  EXPECT_TRUE(rand_like(x, TensorOptions().requires_grad()).requires_grad());
 }
 
 }  // namespace
