@@ -6,6 +6,7 @@
 #include <ingot/compiler/registry.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/runtime/anomaly.h>
+#include <ingot/runtime/env.h>
 #include <ingot/runtime/observer.h>
 
 namespace ingot::compiler {
@@ -42,9 +43,11 @@ void CallScope::start(const Signature& signature) {
     entry_.count_no_hit();
     return;
   }
-  if (t_anomaly != Anomaly::off) [[unlikely]] {
+  if (t_anomaly != Anomaly::off && anomaly_mode() != Anomaly::off) [[unlikely]] {
     entry_.count_no_hit();
-    entry_.note_eager("an AnomalyGuard lives", entry_.loc());
+    entry_.note_eager(
+        env().detect_anomaly.empty() ? "an AnomalyGuard lives" : "INGOT_DETECT_ANOMALY is set",
+        entry_.loc());
     return;
   }
   if (timed) started_ = clock_ns();

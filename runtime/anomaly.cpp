@@ -6,10 +6,19 @@
 #include <ingot/runtime/anomaly.h>
 #include <ingot/runtime/autograd.h>
 #include <ingot/runtime/dispatch.h>
+#include <ingot/runtime/env.h>
 
 namespace ingot {
 
-constinit thread_local Anomaly t_anomaly = Anomaly::off;
+constinit thread_local Anomaly t_anomaly = Anomaly::unset;
+
+Anomaly anomaly_mode() {
+  if (t_anomaly == Anomaly::unset) {
+    const std::string& find = env().detect_anomaly;
+    t_anomaly = find.empty() ? Anomaly::off : find == "1" ? Anomaly::nan : Anomaly::nan_or_inf;
+  }
+  return t_anomaly;
+}
 
 AnomalyGuard::AnomalyGuard(bool check_inf, Loc loc) : was_(t_anomaly) {
   if (t_interceptor != nullptr) t_interceptor->leave("an AnomalyGuard begins", loc);
@@ -83,9 +92,11 @@ bool moves_any(const Call& call, IsBad is_bad) {
 }  // namespace
 
 void check_anomaly(const Call& call, const Tensor* out) {
+  const Anomaly mode = anomaly_mode();
+  if (mode == Anomaly::off) return;
   // What makes a tensor from nothing means the value that it is given.
   if (call.op.kind == OpKind::view || call.n_in == 0) return;
-  const bool check_inf = t_anomaly == Anomaly::nan_or_inf;
+  const bool check_inf = mode == Anomaly::nan_or_inf;
   const auto is_bad = [&](double v) { return std::isnan(v) || (check_inf && std::isinf(v)); };
   const Unchecked reading;
   for (int r = 0; r < call.op.n_out; ++r) {

@@ -17,6 +17,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"INGOT_CACHE_DIR", "folder of the kernel cache"},
       {"INGOT_COMPILE", "0 runs compiled functions eagerly"},
       {"INGOT_CXX", "host compiler for generated kernels; \"none\" forbids one"},
+      {"INGOT_DETECT_ANOMALY", "1 finds the op that makes the first NaN; inf: or infinity"},
       {"INGOT_DEVICE", "where tensors are made when the program does not say: cpu, cuda, cuda:1"},
       {"INGOT_DISABLE", "list of fusion, epilogue, codegen, disk_cache, cuda_graph"},
       {"INGOT_DUMP", "folder for the source of generated kernels"},
@@ -106,6 +107,11 @@ Env read() {
     } catch (const Error& error) {
       throw Error(fmt::format("INGOT_DEVICE={}: {}", device, error.what()));
     }
+  }
+  if (const std::string find = text("INGOT_DETECT_ANOMALY"); find != "0") {
+    INGOT_CHECK(find.empty() || find == "1" || find == "inf",
+                "INGOT_DETECT_ANOMALY={} is none of 0, 1, inf", find);
+    e.detect_anomaly = find;
   }
   e.dump_dir = text("INGOT_DUMP");
   e.disable = list("INGOT_DISABLE", kDisableNames);

@@ -24,6 +24,7 @@ struct Env {
   std::string path;                  // PATH
   std::string library_path;          // LD_LIBRARY_PATH
   Device device;                     // INGOT_DEVICE: the default device
+  std::string detect_anomaly;        // INGOT_DETECT_ANOMALY=1|inf, empty: off
   std::string dump_dir;              // INGOT_DUMP, empty: no dumps
   std::vector<std::string> disable;  // INGOT_DISABLE=fusion,codegen,disk_cache
   std::string isa;                   // INGOT_ISA=base|v3|v4, empty: the best there is

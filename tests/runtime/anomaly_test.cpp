@@ -1,5 +1,8 @@
 // AnomalyGuard: which op is blamed for a NaN, forward and backward, and what the sentence says.
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
+#include <thread>
 
 #include <ingot/runtime/anomaly.h>
 #include <ingot/runtime/ops.h>
@@ -88,6 +91,28 @@ TEST(Anomaly, HistoryAndVersionsStayRight) {
   EXPECT_EQ(y.get().storage->version, version + 1);
   y[0].sum().backward();
   EXPECT_EQ(x.grad()[0].item<float>(), 1);
+}
+
+// The environment is read once: each case is a process of its own.
+[[noreturn]] void log_with(const char* value, double x) {
+  setenv("INGOT_DETECT_ANOMALY", value, 1);
+  std::thread([x] {
+    try {
+      (void)log(tensor({x}));
+    } catch (const Error& error) {
+      std::fputs(error.what(), stderr);
+      std::exit(1);
+    }
+  }).join();
+  std::exit(0);
+}
+
+TEST(AnomalyDeathTest, TheEnvironmentGuardsEveryThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(log_with("1", -1), testing::ExitedWithCode(1), "log: element .0. of .* is NaN");
+  EXPECT_EXIT(log_with("1", 0), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(log_with("inf", 0), testing::ExitedWithCode(1), "is negatively infinite");
+  EXPECT_EXIT(log_with("0", -1), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ TEST_F(EnvDeathTest, AnErrorNamesWhatIsAllowed) {
   expect_error("INGOT_ISA", "V3", "INGOT_ISA=V3 is none of base, v3, v4");
   expect_error("INGOT_COMPILE", "yes", "INGOT_COMPILE=yes is neither 0 nor 1");
   expect_error("INGOT_VERIFY", "2", "INGOT_VERIFY=2 is neither 0 nor 1");
+  expect_error("INGOT_DETECT_ANOMALY", "nan", "INGOT_DETECT_ANOMALY=nan is none of 0, 1, inf");
   expect_error(
       "INGOT_DISABLE", "fusion, codegen",
       "INGOT_DISABLE: \" codegen\" is none of fusion, epilogue, codegen, disk_cache, cuda_graph");
