@@ -35,6 +35,8 @@ std::exception_ptr completed(std::exception_ptr error, const OpInfo& op,
     std::rethrow_exception(error);
   } catch (const OutOfMemoryError& e) {
     return with_text(e, text(e), op, loc);
+  } catch (const DeviceError& e) {
+    return with_text(e, text(e), op, loc);
   } catch (const IndexError& e) {
     return with_text(e, text(e), op, loc);
   } catch (const Error& e) {

@@ -1,12 +1,13 @@
 #include <atomic>
 
-#include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/isa_level.h>
 #include <ingot/kernels/cpu/parallel.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/fault.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/apply_env.h>
+#include <ingot/runtime/check_at.h>
+#include <ingot/runtime/check_cuda.h>
 #include <ingot/runtime/config.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/env.h>
@@ -48,6 +49,19 @@ std::string build_info() {
       isa_name(isa_level()), isa_name(detected_isa_level()), num_threads(), cuda_info());
 }
 
+void check_cuda(const char* op, Device device, Loc loc) {
+  if (!device.is_cuda()) {
+    detail::fail_at<DeviceError>(op, loc, "{} is no CUDA device", device.str());
+  }
+  if (!cuda::is_available()) {
+    detail::fail_at<DeviceError>(op, loc, "{}", cuda::unavailable_reason());
+  }
+  if (device.index() < 0 || device.index() >= cuda::device_count()) {
+    detail::fail_at<DeviceError>(op, loc, "{}: there are {} CUDA devices", device.str(),
+                                 cuda::device_count());
+  }
+}
+
 namespace cuda {
 
 namespace {
@@ -58,8 +72,7 @@ void set_allow_tf32(bool allow) { g_allow_tf32.store(allow, std::memory_order_re
 bool allow_tf32() { return g_allow_tf32.load(std::memory_order_relaxed); }
 
 void synchronize(Device device, Loc loc) {
-  INGOT_CHECK_AS(DeviceError, device.is_cuda(), "cuda::synchronize: {} is no CUDA device",
-                 device.str());
+  check_cuda("cuda::synchronize", device, loc);
   if (t_interceptor != nullptr) {
     t_interceptor->observe(Access::device_order, nullptr, "cuda::synchronize", loc);
   }
@@ -70,6 +83,7 @@ void synchronize(Device device, Loc loc) {
 void set_memory_limit(double fraction, Device device) {
   INGOT_CHECK(fraction > 0 && fraction <= 1, "cuda::set_memory_limit: {} is not in (0, 1]",
               fraction);
+  check_cuda("cuda::set_memory_limit", device, Loc::here());
   const double memory = static_cast<double>(properties(device.index()).memory);
   ingot::set_memory_limit(static_cast<i64>(fraction * memory), device);
 }

@@ -1,4 +1,5 @@
-// Ops that gradient rules use and users do not see. Found by ADL from the rows' vjp templates.
+// Ops that gradient rules and loaders use and users do not see. Found by ADL from the rows' vjp
+// templates.
 // Owns: their declarations. Must not know: kernels.
 #pragma once
 
@@ -16,6 +17,9 @@ Tensor to_meta(const Tensor& x, const Meta& m, Loc loc = Loc::here());
 // Zeros with the sizes of m and the dtype and device of `like`; row-major, or in m's own strides.
 Tensor zeros_meta(const Tensor& like, const Meta& m, Loc loc = Loc::here());
 Tensor zeros_geometry(const Tensor& like, const Meta& m, Loc loc = Loc::here());
+// Row-major, in page-locked memory of no bytes worth reading yet. A compiled call runs op by op
+// from here on, since `what` is not recorded.
+Tensor empty_pinned(const Dims& sizes, DType dtype, const char* what, Loc loc = Loc::here());
 Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides, i64 offset,
                   Loc loc = Loc::here());
 Tensor slice_backward(const Tensor& dy, const Dims& sizes, int axis, i64 start, i64 step,

@@ -2,29 +2,17 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/stream.h>
 #include <ingot/runtime/allocator.h>
+#include <ingot/runtime/arguments.h>
 #include <ingot/runtime/check_at.h>
+#include <ingot/runtime/check_cuda.h>
 #include <ingot/runtime/dispatch.h>
+#include <ingot/runtime/internal_ops.h>
 #include <ingot/runtime/stream.h>
 #include <ingot/runtime/transfer.h>
 
 namespace ingot {
 
 namespace {
-
-// Row-major, page-locked, of no bytes worth reading yet.
-Tensor pinned_like(const Tensor& x, DType dtype) {
-  Meta m = x.meta();
-  m.device = kCPU;
-  m.dtype = dtype;
-  m.strides = contiguous_strides(m.sizes);
-  const auto bytes = static_cast<std::size_t>(m.numel() * item_size(m.dtype));
-  return Tensor(TensorImpl::create(Storage::create_pinned(bytes), m, 0));
-}
-
-// Memory that no op made, and copies whose end nobody waits for, are not recorded.
-void leave_compiled(const char* what, Loc loc) {
-  if (t_interceptor != nullptr) t_interceptor->leave(what, loc);
-}
 
 // The memory pool asks for the current stream. Unlike a StreamGuard this gives the stream no work,
 // so a compiled call goes on.
@@ -44,6 +32,18 @@ class AsCurrent {
 
 }  // namespace
 
+Tensor empty_pinned(const Dims& sizes, DType dtype, const char* what, Loc loc) {
+  check_cuda(what, kCUDA, loc);
+  // Memory that no op made, and copies whose end nobody waits for, are not recorded.
+  if (t_interceptor != nullptr) t_interceptor->leave(what, loc);
+  Meta m;
+  m.sizes = sizes;
+  m.strides = contiguous_strides(sizes);
+  m.dtype = dtype;
+  const auto bytes = static_cast<std::size_t>(m.numel() * item_size(dtype));
+  return Tensor(TensorImpl::create(Storage::create_pinned(bytes), m, 0));
+}
+
 Tensor Tensor::to(TensorOptions options, bool non_blocking, Loc loc) const {
   if (!non_blocking) return to(options, loc);
   const bool to_host = defined() && device().is_cuda() && options.has_device() &&
@@ -52,8 +52,8 @@ Tensor Tensor::to(TensorOptions options, bool non_blocking, Loc loc) const {
     const NonBlocking scope(true);
     return to(options, loc);
   }
-  leave_compiled("to(cpu) that does not wait", loc);
-  Tensor out = pinned_like(*this, options.has_dtype() ? options.dtype() : dtype());
+  const DType t = options.has_dtype() ? options.dtype() : dtype();
+  Tensor out = empty_pinned(sizes(), t, "to(cpu) that does not wait", loc);
   return out.copy_(*this, true, loc);
 }
 
@@ -63,11 +63,10 @@ Tensor& Tensor::copy_(const Tensor& source, bool non_blocking, Loc loc) {
 }
 
 Tensor Tensor::pin_memory(Loc loc) const {
-  INGOT_CHECK_AT("pin_memory", loc, defined() && device().is_cpu(),
+  INGOT_CHECK_AT("pin_memory", loc, given(*this, "pin_memory", loc).device().is_cpu(),
                  "only memory of the host can be page-locked");
   if (is_pinned(loc)) return *this;
-  leave_compiled("pin_memory", loc);
-  Tensor out = pinned_like(*this, dtype());
+  Tensor out = empty_pinned(sizes(), dtype(), "pin_memory", loc);
   out.copy_(*this, loc);
   return out;
 }
@@ -79,7 +78,8 @@ bool Tensor::is_pinned(Loc loc) const {
 }
 
 void Tensor::record_stream(const cuda::Stream& stream, Loc loc) const {
-  INGOT_CHECK_AT("record_stream", loc, defined() && device() == stream.device(),
+  INGOT_CHECK_AT("record_stream", loc,
+                 given(*this, "record_stream", loc).device() == stream.device(),
                  "the tensor is not on {}", stream.device().str());
   observe(*this, Access::write, "record_stream", loc);
   const AsCurrent current(stream);

@@ -4,6 +4,7 @@
 #include <ingot/kernels/cuda/fault.h>
 #include <ingot/kernels/cuda/stream.h>
 #include <ingot/runtime/check_at.h>
+#include <ingot/runtime/check_cuda.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/stream.h>
 
@@ -12,7 +13,7 @@ namespace ingot::cuda {
 namespace {
 
 Device checked(Device device, Loc loc) {
-  INGOT_CHECK_AT("cuda::Stream", loc, device.is_cuda(), "{} is no CUDA device", device.str());
+  check_cuda("cuda::Stream", device, loc);
   return device;
 }
 
@@ -99,7 +100,10 @@ Event& Event::operator=(Event&& other) noexcept {
   return *this;
 }
 
-void Event::record(Loc loc) { record(Stream::current(handle_ == nullptr ? kCUDA : device_), loc); }
+void Event::record(Loc loc) {
+  check_cuda("Event::record", handle_ == nullptr ? kCUDA : device_, loc);
+  record(Stream::current(handle_ == nullptr ? kCUDA : device_), loc);
+}
 
 void Event::record(const Stream& stream, Loc loc) {
   in_order("Event::record", loc);
@@ -114,7 +118,7 @@ void Event::record(const Stream& stream, Loc loc) {
 }
 
 void Event::wait(Loc loc) const {
-  wait(Stream::current(handle_ == nullptr ? kCUDA : device_), loc);
+  if (handle_ != nullptr) wait(Stream::current(device_), loc);
 }
 
 void Event::wait(const Stream& stream, Loc loc) const {
