@@ -59,6 +59,7 @@ struct Batches {
 
 Batches load(const Settings& settings) {
   const Device device(settings.device);
+  const bool gpu = device.is_cuda();
   data::Dataset training = data::idx(settings.data, true);
   data::Dataset test = data::idx(settings.data, false);
   const data::MeanStd pixels = training.mean_std();
@@ -67,10 +68,12 @@ Batches load(const Settings& settings) {
   std::printf("%lld training and %lld test images of %s; pixels: mean %.4f, deviation %.4f\n",
               static_cast<long long>(training.size()), static_cast<long long>(test.size()),
               settings.data.c_str(), pixels.mean, pixels.std);
-  return {
-      data::DataLoader(
-          training, {.batch_size = 128, .shuffle = true, .seed = settings.seed, .device = device}),
-      data::DataLoader(test, {.batch_size = 1000, .device = device})};
+  return {data::DataLoader(training, {.batch_size = 128,
+                                      .shuffle = true,
+                                      .seed = settings.seed,
+                                      .device = device,
+                                      .pin_memory = gpu}),
+          data::DataLoader(test, {.batch_size = 1000, .device = device, .pin_memory = gpu})};
 }
 
 // A few steps after the first ones are recorded, for the verdict; the others run unobserved.

@@ -3,9 +3,11 @@
 #include <numeric>
 
 #include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cuda/device.h>
 #include <ingot/runtime/check_at.h>
 #include <ingot/runtime/data/loader.h>
 #include <ingot/runtime/data/permutation.h>
+#include <ingot/runtime/internal_ops.h>
 #include <ingot/runtime/ops.h>
 
 namespace ingot::data {
@@ -79,8 +81,12 @@ Batch DataLoader::batch(const std::vector<i64>* order, i64 index) const {
 
   Dims x_sizes = dataset_.x().sizes(), y_sizes = y.sizes();
   x_sizes[0] = y_sizes[0] = n;
-  Batch batch{empty(x_sizes, TensorOptions(kFloat32, kCPU), loc_),
-              empty(y_sizes, TensorOptions(y.dtype(), kCPU), loc_)};
+  const bool pinned = options_.pin_memory && cuda::is_available();
+  const auto make = [&](const Dims& sizes, DType t) {
+    return pinned ? empty_pinned(sizes, t, "a page-locked batch", loc_)
+                  : empty(sizes, TensorOptions(t, kCPU), loc_);
+  };
+  Batch batch{make(x_sizes, DType::f32), make(y_sizes, y.dtype())};
   gather_x(rows, n, batch.x.data_ptr<float>(loc_));
   const std::size_t row_bytes = static_cast<std::size_t>(y.numel() / y.size(0)) *
                                 static_cast<std::size_t>(item_size(y.dtype()));
@@ -90,7 +96,7 @@ Batch DataLoader::batch(const std::vector<i64>* order, i64 index) const {
     std::memcpy(to, from + static_cast<std::size_t>(rows[i]) * row_bytes, row_bytes);
   }
   if (options_.device.is_cpu()) return batch;
-  return {batch.x.to(options_.device, loc_), batch.y.to(options_.device, loc_)};
+  return {batch.x.to(options_.device, pinned, loc_), batch.y.to(options_.device, pinned, loc_)};
 }
 
 }  // namespace ingot::data

@@ -24,6 +24,9 @@ struct LoaderOptions {
   bool drop_last = false;  // leave out a last batch that is not full
   std::uint64_t seed = 0;
   Device device = kCPU;
+  // Batches are made in page-locked memory: the loader's copy to a GPU, or the caller's
+  // to(device, true), does not wait. Without a usable GPU this has no effect.
+  bool pin_memory = false;
 };
 
 // Each begin() starts the next epoch. Loops of two threads over one loader are the caller's to

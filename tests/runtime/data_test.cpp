@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <ingot/kernels/cuda/device.h>
 #include <ingot/runtime/data/data.h>
 #include <ingot/runtime/data/permutation.h>
 #include <ingot/runtime/ops.h>
@@ -223,7 +224,7 @@ data::Dataset numbered(i64 rows) {
     x.push_back(static_cast<float>(-i));
     y.push_back(10 * i);
   }
-  return {from_vector(x, {rows, 2}), from_vector(y, {rows})};
+  return {from_vector(x, {rows, 2}, kCPU), from_vector(y, {rows}, kCPU)};
 }
 
 std::vector<i64> rows_of_epoch(const data::DataLoader& loader) {
@@ -315,6 +316,36 @@ TEST(Loader, BatchesAreOnesOwn) {
   Tensor first = (*loader.begin()).x;
   first.zero_();
   EXPECT_EQ((*loader.begin()).x.to_vector<float>()[2], 1);
+}
+
+TEST(Loader, PinMemoryNeedsNoGpu) {
+  if (cuda::is_available()) GTEST_SKIP() << "there is a GPU";
+  const data::DataLoader plain(numbered(10), {.batch_size = 4});
+  const data::DataLoader pinning(numbered(10), {.batch_size = 4, .pin_memory = true});
+  EXPECT_EQ(rows_of_epoch(pinning), rows_of_epoch(plain));
+  EXPECT_FALSE((*pinning.begin()).x.is_pinned());
+}
+
+TEST(LoaderGpu, PinnedBatchesAreCopiedWithoutWaiting) {
+  if (!cuda::is_available()) GTEST_SKIP() << "no GPU: " << cuda::unavailable_reason();
+  const data::DataLoader host(numbered(64), {.batch_size = 8, .pin_memory = true});
+  const data::DataLoader device(numbered(64),
+                                {.batch_size = 8, .device = kCUDA, .pin_memory = true});
+  EXPECT_TRUE((*host.begin()).x.is_pinned());
+  EXPECT_TRUE((*host.begin()).y.is_pinned());
+  // Many batches at a time, each freed before its copy is known to be done.
+  std::vector<data::Batch> copies;
+  for (auto [x, y] : host) copies.push_back({x.to(kCUDA, true), y.to(kCUDA, true)});
+  for (auto [x, y] : device) copies.push_back({x, y});
+  ASSERT_EQ(copies.size(), 16u);
+  for (std::size_t b = 0; b < copies.size(); ++b) {
+    EXPECT_TRUE(copies[b].x.device().is_cuda());
+    const std::vector<i64> y = copies[b].y.to_vector<i64>();
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      EXPECT_EQ(y[i], static_cast<i64>(10 * (8 * (b % 8) + i)));
+      EXPECT_EQ(copies[b].x[static_cast<i64>(i)][0].item<float>(), static_cast<float>(y[i] / 10));
+    }
+  }
 }
 
 TEST(Loader, MistakesAreNamed) {
