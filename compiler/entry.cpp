@@ -233,6 +233,7 @@ Ledger Entry::ledger() const {
     l.graphs.recorded += use.recorded;
     l.graphs.launches += use.launches;
     l.graphs.updates += use.updates;
+    l.graphs.dropped += use.dropped;
   }
   l.replay_ns = replay_ns_.spread();
   l.compiled_us = compiled_us_.spread();

@@ -91,8 +91,10 @@ std::string Ledger::table() const {
       fmt::format("  launches: eager {}, compiled {}; {} bytes not moved a call, arena {} bytes\n",
                   launches_eager, launches_compiled, bytes_saved, arena_bytes);
   if (graphs.recorded > 0) {
-    out += fmt::format("  CUDA graphs: {} recorded, {} launches, {} of them with new parameters\n",
-                       graphs.recorded, graphs.launches, graphs.updates);
+    out += fmt::format(
+        "  CUDA graphs: {} recorded, {} launches, {} of them with new parameters{}\n",
+        graphs.recorded, graphs.launches, graphs.updates,
+        graphs.dropped == 0 ? "" : fmt::format("; {} dropped when memory ran out", graphs.dropped));
   }
   out += fmt::format("  replay: {}\n", spread(replay_ns, 1));
   out += fmt::format("  a call: eager {}, compiled {}, speedup {}\n", spread(eager_us, 1e3),
@@ -117,14 +119,14 @@ std::string Ledger::json() const {
       "{{\"name\": {}, \"calls\": {}, \"hits\": {}, \"variants\": {}, \"compiles\": {}, "
       "\"memory_hits\": {}, \"disk_hits\": {}, \"launches_eager\": {}, \"launches_compiled\": {}, "
       "\"bytes_saved\": {}, \"arena_bytes\": {}, \"graphs\": {{\"recorded\": {}, \"launches\": {}, "
-      "\"updates\": {}}}, \"first_call_ms\": {{{}}}, \"replay_ns\": {}, "
+      "\"updates\": {}, \"dropped\": {}}}, \"first_call_ms\": {{{}}}, \"replay_ns\": {}, "
       "\"eager_us\": {}, \"compiled_us\": {}, \"speedup\": {}, \"break_even_calls\": "
       "{{\"empty_cache\": {}, \"disk_cache\": {}, \"kernel_known\": {}}}, \"misses\": {}, "
       "\"cuts\": {}, \"fused\": {}, \"not_fused\": {}, \"relaxed\": {}}}",
       quoted(name), calls, hits, variants, compiles, memory_hits, disk_hits, launches_eager,
       launches_compiled, bytes_saved, arena_bytes, graphs.recorded, graphs.launches, graphs.updates,
-      phases, json_spread(replay_ns), json_spread(eager_us), json_spread(compiled_us),
-      json_number(speedup), json_number(break_even_calls.empty_cache),
+      graphs.dropped, phases, json_spread(replay_ns), json_spread(eager_us),
+      json_spread(compiled_us), json_number(speedup), json_number(break_even_calls.empty_cache),
       json_number(break_even_calls.disk_cache), json_number(break_even_calls.kernel_known),
       json_events(misses), json_events(cuts), json_events(fused), json_events(not_fused),
       json_events(relaxed));

@@ -24,6 +24,7 @@ struct GraphUse {
   i64 recorded = 0;  // graphs made
   i64 launches = 0;  // calls, or parts of a call between cuts, that were one launch
   i64 updates = 0;   // of these, with new addresses or numbers
+  i64 dropped = 0;   // graphs given up because memory ran out
 };
 
 // What a compiled function's temporaries take, in bytes; of the recorded stretch that needs most.

@@ -226,7 +226,7 @@ void Plan::use_graphs() {
   }
   std::vector<StepNote> notes;
   for (const auto& step : steps_) notes.push_back(note_of(*step, segment_));
-  graphs_ = std::make_unique<GraphCache>(std::move(notes));
+  graphs_ = std::make_unique<GraphCache>(std::move(notes), device);
 }
 
 void Plan::run_graph(const Binding& binding, int* failed_step) const {

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
@@ -108,9 +109,30 @@ PinnedBlocks& pinned_blocks() {
   return *blocks;
 }
 
+struct ShortageHooks {
+  std::mutex mutex;
+  std::vector<ShortageHook> hooks;
+};
+ShortageHooks& shortage_hooks() {
+  static auto* hooks = new ShortageHooks;
+  return *hooks;
+}
+
 MemoryPool& pool_of(Device device) { return device.is_cpu() ? host_pool() : device_pool(device); }
 
 }  // namespace
+
+void on_memory_shortage(ShortageHook hook) {
+  ShortageHooks& all = shortage_hooks();
+  const std::lock_guard lock(all.mutex);
+  all.hooks.push_back(hook);
+}
+
+void relieve_shortage(Device device) noexcept {
+  ShortageHooks& all = shortage_hooks();
+  const std::lock_guard lock(all.mutex);
+  for (const ShortageHook hook : all.hooks) hook(device);
+}
 
 void* allocate(std::size_t bytes, Device device) {
   MemoryPool& pool = pool_of(device);
@@ -173,6 +195,9 @@ std::string memory_summary(Device device) {
 
 void reset_peak_memory(Device device) { pool_of(device).reset_peak(); }
 void empty_cache(Device device) { pool_of(device).clear(); }
-void set_memory_limit(i64 bytes, Device device) { pool_of(device).set_limit(bytes); }
+void set_memory_limit(i64 bytes, Device device) {
+  INGOT_CHECK(bytes >= 0, "set_memory_limit: {} bytes are negative; 0 is no limit", bytes);
+  pool_of(device).set_limit(bytes);
+}
 
 }  // namespace ingot

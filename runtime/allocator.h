@@ -22,9 +22,16 @@ struct MemoryStats {
 };
 
 // nullptr for 0 bytes. Throws OutOfMemoryError with request, limit and statistics; blocks that only
-// the cache holds are given back to the system first.
+// the cache holds, and what hooks for shortages give up, go back to the system first.
 void* allocate(std::size_t bytes, Device device);
 void deallocate(void* block, std::size_t bytes, Device device) noexcept;
+
+// Called, by the thread that asks, when there is no memory on `device` even after the cache was
+// given back: gives up what can be had again, of any thread. The request is then tried once more
+// before OutOfMemoryError. Must not allocate there, nor wait for anything that an allocating thread
+// may hold. Registered for the life of the process.
+using ShortageHook = void (*)(Device device) noexcept;
+void on_memory_shortage(ShortageHook hook);
 
 MemoryStats memory_stats(Device device = kCPU);
 std::string memory_summary(Device device = kCPU);

@@ -165,25 +165,30 @@ void MemoryPool::reclaim(bool wait) {
   deferred_.erase(std::remove_if(deferred_.begin(), deferred_.end(), passed), deferred_.end());
 }
 
+void* MemoryPool::try_system(std::size_t block_bytes) {
+  const i64 limit = limit_.load();
+  if (limit != 0 && reserved_.load() + signed_size(block_bytes) > limit) return nullptr;
+  // Large blocks start on a page, so that one of them never shares a page with another.
+  const std::size_t align = block_bytes >= (1u << 20) ? 4096 : kStorageAlignment;
+  const std::size_t rounded = (block_bytes + align - 1) / align * align;
+  void* block = source_.take(device_, rounded, align);
+  if (block == nullptr) return nullptr;
+  reserved_.fetch_add(signed_size(block_bytes));
+  if (const cuda::StreamHandle owner = current(); owner != nullptr) {
+    std::lock_guard lock(mutex_);
+    owners_[block] = owner;
+  }
+  return block;
+}
+
 void* MemoryPool::from_system(std::size_t bytes, std::size_t block_bytes) {
   from_system_.fetch_add(1, std::memory_order_relaxed);
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    i64 limit = limit_.load();
-    if (limit == 0 || reserved_.load() + signed_size(block_bytes) <= limit) {
-      // Large blocks start on a page, so that one of them never shares a page with another.
-      std::size_t align = block_bytes >= (1u << 20) ? 4096 : kStorageAlignment;
-      std::size_t rounded = (block_bytes + align - 1) / align * align;
-      if (void* block = source_.take(device_, rounded, align)) {
-        reserved_.fetch_add(signed_size(block_bytes));
-        if (const cuda::StreamHandle owner = current(); owner != nullptr) {
-          std::lock_guard lock(mutex_);
-          owners_[block] = owner;
-        }
-        return block;
-      }
-    }
-    if (attempt == 0) clear();
-  }
+  if (void* block = try_system(block_bytes)) return block;
+  clear();
+  if (void* block = try_system(block_bytes)) return block;
+  relieve_shortage(device_);
+  clear();
+  if (void* block = try_system(block_bytes)) return block;
   detail::fail<OutOfMemoryError>("out of memory on {}: {} bytes asked for; {}", device_.str(),
                                  bytes, memory_summary(device_));
 }

@@ -41,13 +41,17 @@ struct MemoryOrder {
   void (*drop)(cuda::EventHandle event) noexcept;
 };
 
+// Calls the hooks of on_memory_shortage().
+void relieve_shortage(Device device) noexcept;
+
 class MemoryPool {
  public:
   // `order` lives as long as the pool; null: the host's own order is all there is.
   MemoryPool(Device device, MemorySource source, bool caches, const MemoryOrder* order = nullptr)
       : device_(device), source_(source), caches_(caches), order_(order) {}
 
-  // Never nullptr: throws OutOfMemoryError, after the cache was given back.
+  // Never nullptr: throws OutOfMemoryError, after the cache was given back and `relieve_shortage`
+  // called.
   void* take(std::size_t bytes);
   void give(void* block, std::size_t bytes) noexcept;
   // Work that `stream` was given before now, or is given next, uses a block at this address: once
@@ -80,6 +84,7 @@ class MemoryPool {
   std::vector<StreamOf> take_uses(void* block, std::size_t bytes, cuda::StreamHandle owner);
   void reclaim(bool wait);  // deferred blocks whose streams are done
   void* from_system(std::size_t bytes, std::size_t block_bytes);
+  void* try_system(std::size_t block_bytes);  // nullptr: none left, or the limit is reached
   void notify(void* block, i64 bytes) noexcept;
 
   const Device device_;

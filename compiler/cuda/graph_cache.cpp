@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include <ingot/compiler/cuda/graph_cache.h>
+#include <ingot/runtime/allocator.h>
 
 namespace ingot::compiler {
 
@@ -21,27 +22,89 @@ std::uint64_t fresh_id() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
+void drop_all(Device device) noexcept;
+
+struct Caches {
+  std::mutex mutex;
+  std::vector<GraphCache*> all;
+};
+// Never destroyed: compiled functions may be static.
+Caches& caches() {
+  static auto* const living = [] {
+    on_memory_shortage(&drop_all);
+    return new Caches;
+  }();
+  return *living;
+}
+
+void drop_all(Device device) noexcept {
+  const std::lock_guard lock(caches().mutex);
+  for (GraphCache* cache : caches().all) cache->drop(device);
+}
+
+// The cache whose graph this thread records, updates or launches. Memory may run out meanwhile.
+constinit thread_local const GraphCache* t_inside = nullptr;
+
+class Inside {
+ public:
+  explicit Inside(const GraphCache* cache) { t_inside = cache; }
+  ~Inside() { t_inside = nullptr; }
+  Inside(const Inside&) = delete;
+};
+
 }  // namespace
+
+GraphCache::GraphCache(std::vector<StepNote> notes, Device device, Record record)
+    : notes_(std::move(notes)), device_(device), record_(record) {
+  const std::lock_guard lock(caches().mutex);
+  caches().all.push_back(this);
+}
+
+GraphCache::~GraphCache() {
+  const std::lock_guard lock(caches().mutex);
+  std::erase(caches().all, this);
+}
+
+void GraphCache::drop(Device device) noexcept {
+  if (!(device_ == device) || t_inside == this) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || instances_.empty()) return;
+  use_.dropped += static_cast<i64>(instances_.size());
+  instances_.clear();
+  misses_ = 0;
+  paused_until_ = uses_ + (kFirstPause << std::min(drops_++, 20));
+}
 
 void GraphCache::run(const std::vector<std::uint64_t>& words, const Launches& launches,
                      int* failed_step) {
+  if (!run_graph(words, launches, failed_step)) launches(nullptr);
+}
+
+// False: nothing was launched.
+bool GraphCache::run_graph(const std::vector<std::uint64_t>& words, const Launches& launches,
+                           int* failed_step) {
   // A second thread in the same plan launches its steps rather than wait.
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || failed_records_ == kFailuresInARow) return launches(nullptr);
-  ++uses_;
+  if (!lock.owns_lock() || failed_records_ == kFailuresInARow) return false;
+  const Inside inside(this);
+  if (++uses_ < paused_until_) return false;
   const std::uint64_t hash = hash_of(words);
+  const auto launch_it = [&](Instance& i) {
+    launch(i, failed_step);
+    return true;
+  };
   for (Instance& i : instances_) {
-    if (i.hash == hash && i.words == words) return launch(i, failed_step);
+    if (i.hash == hash && i.words == words) return launch_it(i);
   }
   const bool repeats = seen(hash);
   const bool first = instances_.empty() && ++misses_ >= kMissesBeforeGraph;
   const bool room = instances_.size() < kMostInstances;
   if (room && (repeats || first)) {
-    if (record(hash, words, launches)) return launch(instances_.back(), failed_step);
+    if (record(hash, words, launches)) return launch_it(instances_.back());
   } else if (may_update()) {
-    if (update(hash, words, launches)) return launch(instances_.back(), failed_step);
+    if (update(hash, words, launches)) return launch_it(instances_.back());
   }
-  launches(nullptr);
+  return false;
 }
 
 // Whether the words were met lately; notes them.
@@ -56,7 +119,7 @@ bool GraphCache::record(std::uint64_t hash, const std::vector<std::uint64_t>& wo
   Instance fresh{hash, words, nullptr, {}, fresh_id(), 0};
   std::vector<int> after;
   try {
-    fresh.graph = cuda::Graph::record([&] { launches(&after); });
+    fresh.graph = record_([&] { launches(&after); });
   } catch (const std::exception&) {  // no memory for scratch; another thread broke the recording
   }
   if (fresh.graph == nullptr) {
@@ -116,7 +179,7 @@ void GraphCache::launch(Instance& instance, int* failed_step) {
   const ScopedEvent event({.kind = EventKind::kernel,
                            .name = "cuda_graph",
                            .loc = notes_[0].loc,
-                           .device = {kCUDA, cuda::current_device()},
+                           .device = device_,
                            .graph = &launched});
   instance.graph->launch();
   ++use_.launches;

@@ -3,7 +3,8 @@
 //
 // A call whose words were seen before is recorded, and from then on one launch. One with other
 // words updates the graph that was used longest ago; calls that never repeat share one graph in
-// this way.
+// this way. Where memory runs out the graphs of all caches of that device are given up, with the
+// scratch memory that they hold, but for caches that another thread is in.
 #pragma once
 
 #include <array>
@@ -25,7 +26,12 @@ class GraphCache {
   // Launches the plan's steps one by one; given a list, adds the nodes recorded after each step.
   using Launches = std::function<void(std::vector<int>* nodes)>;
 
-  explicit GraphCache(std::vector<StepNote> notes) : notes_(std::move(notes)) {}
+  using Record = std::unique_ptr<cuda::Graph> (*)(const std::function<void()>& launches);
+
+  // device: that of all steps.
+  GraphCache(std::vector<StepNote> notes, Device device, Record record = &cuda::Graph::record);
+  ~GraphCache();
+  GraphCache(const GraphCache&) = delete;
 
   // Runs `launches`, or a graph that stands for them. Words must be all that differs between two
   // calls of the plan on one device. What `launches` throws while nothing runs is no error: they
@@ -33,6 +39,9 @@ class GraphCache {
   void run(const std::vector<std::uint64_t>& words, const Launches& launches, int* failed_step);
 
   GraphUse use() const;
+
+  // Gives up the graphs unless this or another thread is inside run(). What still runs is finished.
+  void drop(Device device) noexcept;
 
  private:
   struct Instance {
@@ -48,7 +57,11 @@ class GraphCache {
   // Plans with a library's kernels are recorded again for an update, which takes as long as two or
   // three launches.
   static constexpr std::size_t kWorthRecordingAgain = 3;
+  // Runs without graphs after they were dropped; twice as many each time.
+  static constexpr std::uint64_t kFirstPause = 16;
 
+  bool run_graph(const std::vector<std::uint64_t>& words, const Launches& launches,
+                 int* failed_step);
   bool seen(std::uint64_t hash);
   bool record(std::uint64_t hash, const std::vector<std::uint64_t>& words,
               const Launches& launches);
@@ -59,6 +72,8 @@ class GraphCache {
   void launch(Instance& instance, int* failed_step);
 
   const std::vector<StepNote> notes_;
+  const Device device_;
+  const Record record_;
   mutable std::mutex mutex_;
   GraphUse use_;
   std::vector<Instance> instances_;
@@ -68,6 +83,8 @@ class GraphCache {
   int misses_ = 0;
   // In a row; after some, there is no further try.
   int failed_records_ = 0, failed_updates_ = 0;
+  int drops_ = 0;
+  std::uint64_t paused_until_ = 0;  // of uses_
 };
 
 }  // namespace ingot::compiler

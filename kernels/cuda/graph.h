@@ -25,22 +25,25 @@ class Graph {
   // once before on this device, so that all code is loaded. Null when it did what cannot be
   // recorded; whatever it throws is passed on.
   static std::unique_ptr<Graph> record(const std::function<void()>& launches);
-  ~Graph();
+  virtual ~Graph();  // a launch that still runs is finished first
   Graph(const Graph&) = delete;
 
   // Makes the graph what `launches` would launch now, in the same order. Nodes that differ get new
   // parameters; where some are not kernels of ours everything is recorded again. After false, or
   // whatever `launches` throws, the graph must not be launched any more.
-  bool update(const std::function<void()>& launches);
+  virtual bool update(const std::function<void()>& launches);
 
   // Whether all nodes are kernels of ours, which update() gives new parameters one by one.
-  bool only_ours() const { return only_ours_; }
+  virtual bool only_ours() const { return only_ours_; }
 
   // In the order of the current stream.
-  void launch() const;
+  virtual void launch() const;
 
   // Inside record(): the nodes so far, of any kind.
   static int nodes_recorded();
+
+ protected:
+  Graph() = default;
 
  private:
   class Recording;
@@ -53,7 +56,6 @@ class Graph {
     std::size_t begin;    // of its parameters in bytes_
   };
 
-  Graph() = default;
   CUgraph_st* capture(const std::function<void()>& launches, LaunchTape& tape);
 
   CUgraphExec_st* exec_ = nullptr;

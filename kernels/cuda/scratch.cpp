@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/scratch.h>
@@ -12,7 +14,10 @@ constinit thread_local ScratchHold* t_hold = nullptr;
 void set_scratch_provider(ScratchProvider provider) { g_provider = provider; }
 
 ScratchHold::~ScratchHold() {
+  // A graph that goes while this thread records another one does not leave its memory to that.
+  ScratchHold* const recording = std::exchange(t_hold, nullptr);
   for (const Block& b : blocks_) g_provider.give(b.data, b.bytes, b.device);
+  t_hold = recording;
 }
 ScratchHold::Use::Use(ScratchHold& hold) : outer_(t_hold) { t_hold = &hold; }
 ScratchHold::Use::~Use() { t_hold = outer_; }

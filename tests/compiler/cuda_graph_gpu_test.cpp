@@ -1,6 +1,7 @@
 // Compiled functions as CUDA graphs: whatever changes between calls, the result is eager's, and the
 // call stays one launch.
 #include <deque>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -125,6 +126,35 @@ TEST_F(CudaGraphGpu, ATrainingStepThatKeepsItsLosses) {
   const std::vector<float> eager = losses(false);
   EXPECT_LT(eager.back(), eager.front() / 2);
   EXPECT_EQ(losses(true), eager);
+}
+
+// A request that does not fit takes the graphs with it, also while they run; results stay right.
+TEST_F(CudaGraphGpu, AreDroppedBeforeMemoryRunsOut) {
+  const Tensor x = normal({2048, 2048});
+  const auto body = [](const Tensor& t) { return (matmul(t, t) * 1e-3).sum() + t.sum(); };
+  const auto f = compile(body);
+  const Tensor expected = body(x);
+  const auto run_out = [] {
+    empty_cache(kCUDA);
+    set_memory_limit(memory_stats(kCUDA).reserved + (64 << 20), kCUDA);
+    EXPECT_THROW((void)zeros({1 << 28}, kCUDA), OutOfMemoryError);
+    set_memory_limit(0, kCUDA);
+  };
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(same_bits(f(x), expected));
+  ASSERT_GE(f.ledger().graphs.launches, 4) << f.ledger();
+  std::vector<Tensor> results;
+  for (int i = 0; i < 4; ++i) results.push_back(f(x));
+  run_out();
+  EXPECT_GE(f.ledger().graphs.dropped, 1) << f.ledger();
+  for (int i = 0; i < 80; ++i) results.push_back(f(x));
+  EXPECT_GE(f.ledger().graphs.recorded, 2) << f.ledger();
+  // Another thread is in the middle of calls meanwhile.
+  std::thread calling([&] {
+    for (int i = 0; i < 300; ++i) results.push_back(f(x));
+  });
+  for (int i = 0; i < 20; ++i) run_out();
+  calling.join();
+  for (const Tensor& r : results) ASSERT_TRUE(same_bits(r, expected));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Views: what x[{...}] gives, writes through it, and which bad inputs are refused whole. Also the
 // allocator's limit and its cache.
 #include <functional>
+#include <utility>
 
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/ops.h>
@@ -127,6 +128,26 @@ TEST(Allocator, OutOfMemoryIsAnErrorAndTheNextRequestWorks) {
   EXPECT_EQ(small.sum().item<float>(), 1024);
   set_memory_limit(0);
   EXPECT_EQ(zeros({1 << 24}).numel(), 1 << 24);
+  EXPECT_THROW(set_memory_limit(-1), Error);
+}
+
+// What somebody else keeps to save time, until memory runs out.
+void* g_kept = nullptr;
+constexpr std::size_t kKept = 8 << 20;
+
+TEST(Allocator, HooksGiveUpWhatTheyKeepBeforeMemoryRunsOut) {
+  on_memory_shortage([](Device device) noexcept {
+    if (device.is_cpu()) deallocate(std::exchange(g_kept, nullptr), kKept, device);
+  });
+  g_kept = allocate(kKept, kCPU);
+  empty_cache();
+  set_memory_limit(memory_stats().reserved + (1 << 20));
+  EXPECT_EQ(zeros({1 << 18}).numel(), 1 << 18);  // fits
+  EXPECT_NE(g_kept, nullptr);
+  const Tensor x = zeros({1 << 20});
+  EXPECT_EQ(g_kept, nullptr);
+  EXPECT_THROW((void)zeros({1 << 24}), OutOfMemoryError);
+  set_memory_limit(0);
 }
 
 }  // namespace
