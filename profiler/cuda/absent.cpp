@@ -1,10 +1,11 @@
 // The profiler of a build without CUDA.
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cuda/device.h>
 #include <ingot/profiler/gpu_observer.h>
 
 namespace ingot::profiler {
 
-std::string GpuObserver::unavailable() { return "this build of Ingot has no CUDA support"; }
+std::string GpuObserver::unavailable() { return cuda::unavailable_reason(); }
 
 bool GpuObserver::in_use() { return false; }
 
