@@ -3,6 +3,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <mutex>
+#include <optional>
 
 #include <ingot/kernels/cuda/check.h>
 #include <ingot/kernels/cuda/driver.h>
@@ -179,13 +180,14 @@ class Graph::Updating final : public LaunchTape {
   bool failed_ = false;
 };
 
-CUgraph_st* Graph::capture(const std::function<void()>& launches, LaunchTape& tape) {
+CUgraph_st* Graph::capture(const std::function<void()>& launches, LaunchTape* tape) {
   const RecordingLock recording;
   const RecordingStream own;
   const StreamHandle stream = own.handle();
   const CaptureStream on_stream(stream);
   const ScratchHold::Use use_scratch(*scratch_);
-  const LaunchTape::Use use_tape(tape);
+  std::optional<LaunchTape::Use> use_tape;
+  if (tape != nullptr) use_tape.emplace(*tape);
   cudaGraph_t graph = nullptr;
   // Relaxed: the allocator may need memory from the driver meanwhile.
   INGOT_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
@@ -208,10 +210,11 @@ std::unique_ptr<Graph> Graph::record(const std::function<void()>& launches) {
   std::unique_ptr<Graph> made(new Graph);
   made->scratch_ = std::make_unique<ScratchHold>();
   Recording tape(*made);
-  made->graph_ = made->capture(launches, tape);
+  made->graph_ = made->capture(launches, &tape);
   if (made->graph_ == nullptr) return nullptr;
   made->only_ours_ = count_nodes(made->graph_) == made->nodes_.size();
   for (const Node& node : made->nodes_) made->only_ours_ &= node.node != nullptr;
+  if (!made->only_ours_) made->forget_nodes();
   if (cudaGraphInstantiate(&made->exec_, made->graph_, 0) != cudaSuccess) {
     (void)cudaGetLastError();
     return nullptr;
@@ -230,16 +233,18 @@ bool Graph::update(const std::function<void()>& launches) {
     launches();
     return tape.complete();
   }
-  nodes_.clear();
-  bytes_.clear();
-  Recording tape(*this);
-  CUgraph_st* fresh = capture(launches, tape);
+  CUgraph_st* fresh = capture(launches, nullptr);
   if (fresh == nullptr) return false;
   cudaGraphExecUpdateResultInfo info{};
   const bool same = cudaGraphExecUpdate(exec_, fresh, &info) == cudaSuccess;
   (void)cudaGraphDestroy(fresh);
   (void)cudaGetLastError();
   return same;
+}
+
+void Graph::forget_nodes() {
+  nodes_ = {};
+  bytes_ = {};
 }
 
 Graph::~Graph() {

@@ -56,11 +56,12 @@ class Graph {
     std::size_t begin;    // of its parameters in bytes_
   };
 
-  CUgraph_st* capture(const std::function<void()>& launches, LaunchTape& tape);
+  CUgraph_st* capture(const std::function<void()>& launches, LaunchTape* tape);
+  void forget_nodes();
 
   CUgraphExec_st* exec_ = nullptr;
   CUgraph_st* graph_ = nullptr;  // its nodes name those of exec_
-  std::vector<Node> nodes_;
+  std::vector<Node> nodes_;      // where all are kernels of ours; else none
   std::vector<char> bytes_;
   bool only_ours_ = false;
   std::unique_ptr<ScratchHold> scratch_;
