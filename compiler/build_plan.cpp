@@ -5,6 +5,7 @@
 #include <ingot/compiler/cuda/attach.h>
 #include <ingot/compiler/cuda/cuda_row_step.h>
 #include <ingot/compiler/cuda/cuda_step.h>
+#include <ingot/compiler/cuda/library_epilogue.h>
 #include <ingot/compiler/cuda/product_step.h>
 #include <ingot/compiler/cuda/small_products.h>
 #include <ingot/compiler/fusion/epilogue.h>
@@ -95,6 +96,25 @@ void add_rows(const Segment& segment, const Group& group, PlanReport* report,
   add_part(segment, group.space, {middle, group.ops.end()}, report, steps);
 }
 
+void add_epilogue(const Segment& segment, const Group& group, Loc loc, PlanReport* report,
+                  std::vector<std::unique_ptr<Step>>* steps) {
+  std::string names;
+  for (int i : group.ops) {
+    names += (names.empty() ? "" : " ");
+    names += segment.ops[static_cast<std::size_t>(i)].op->name;
+  }
+  report->fused.push_back({names, loc});
+  const int product = group.ops[0];
+  if (segment.meta(segment.ops[static_cast<std::size_t>(product)].out[0]).device.is_cpu()) {
+    steps->push_back(make_epilogue_step(segment, product, group.ops[1]));
+    return;
+  }
+  if (!library_epilogue_is_exact(segment, group.ops)) {
+    report->relaxed.push_back({names + " in one launch of the library: level library", loc});
+  }
+  steps->push_back(make_library_step(segment, group.ops));
+}
+
 void add_group(const Segment& segment, const Group& group, PlanReport* report,
                std::vector<std::unique_ptr<Step>>* steps) {
   if (group.ops.size() == 1) {
@@ -104,8 +124,7 @@ void add_group(const Segment& segment, const Group& group, PlanReport* report,
   }
   const Loc loc = segment.ops[static_cast<std::size_t>(group.ops[0])].loc;
   if (group.kind == Group::other) {
-    report->fused.push_back({"matmul add", loc});
-    steps->push_back(make_epilogue_step(segment, group.ops[0], group.ops[1]));
+    add_epilogue(segment, group, loc, report, steps);
     return;
   }
   if (group.kind == Group::rows) {
@@ -142,17 +161,24 @@ void add_group(const Segment& segment, const Group& group, PlanReport* report,
   }
 }
 
-std::vector<std::unique_ptr<Step>> fused_steps(const Segment& segment, bool epilogues,
-                                               PlanReport* report) {
+// Why the bits are to be eager's; null: they need not be.
+const char* why_exact(const CompileOptions& options) {
+  if (options.numerics == Numerics::exact) return "only level library allows it";
+  return options.verify ? "verify compares bytes with eager's" : nullptr;
+}
+
+std::vector<std::unique_ptr<Step>> fused_steps(const Segment& segment,
+                                               const CompileOptions& options, PlanReport* report) {
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<bool> needed = needed_ops(segment);
-  std::vector<int> product_of(segment.ops.size(), -1);
+  std::vector<int> before(segment.ops.size(), -1);
   std::vector<bool> small(segment.ops.size(), false);
-  if (epilogues) {
-    product_of = find_epilogues(segment, needed);
+  if (!disabled(options, "epilogue")) {
+    before = find_epilogues(segment, needed);
+    find_library_epilogues(segment, needed, why_exact(options), &before, &report->not_fused);
     small = find_small_products(segment, needed);
   }
-  for (const Group& group : make_groups(segment, needed, product_of, small, &report->not_fused)) {
+  for (const Group& group : make_groups(segment, needed, before, small, &report->not_fused)) {
     add_group(segment, group, report, &steps);
   }
   return steps;
@@ -165,9 +191,8 @@ std::unique_ptr<Plan> build_plan(Segment segment, const CompileOptions& options,
   std::vector<std::unique_ptr<Step>> steps;
   {
     Phase phase(*report, "passes");
-    steps = disabled(options, "fusion")
-                ? single_steps(segment)
-                : fused_steps(segment, !disabled(options, "epilogue"), report);
+    steps =
+        disabled(options, "fusion") ? single_steps(segment) : fused_steps(segment, options, report);
   }
   if (!disabled(options, "codegen")) {
     std::vector<GeneratedStep*> fused;

@@ -11,7 +11,7 @@ namespace ingot::compiler {
 struct PlanReport {
   std::vector<Ledger::Phase> phases;  // "passes", "codegen", "compile", "load"
   i64 compiles = 0, memory_hits = 0, disk_hits = 0;
-  std::vector<Ledger::Event> fused, not_fused;
+  std::vector<Ledger::Event> fused, not_fused, relaxed;
   std::vector<std::string> sources;  // generated text
 };
 

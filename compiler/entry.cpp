@@ -59,6 +59,7 @@ Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), lo
   INGOT_CHECK(options_.max_variants >= 0, "compile: max_variants is {}; at {}",
               options_.max_variants, to_string(loc));
   figures_.name = options_.name;
+  figures_.numerics = options_.numerics;
 }
 
 // From the known signature that differs in the fewest arguments; the latest of several.
@@ -140,6 +141,7 @@ std::unique_ptr<Plan> Entry::build_plan(Segment segment) {
   figures_.disk_hits += report.disk_hits;
   for (const auto& e : report.fused) count_event(figures_.fused, e.what, e.where);
   for (const auto& e : report.not_fused) count_event(figures_.not_fused, e.what, e.where);
+  for (const auto& e : report.relaxed) count_event(figures_.relaxed, e.what, e.where);
   for (const std::string& s : report.sources) sources_.push_back(s);
   if (variants_.load(std::memory_order_relaxed) == 0) {
     for (const Ledger::Phase& p : report.phases) {
@@ -214,6 +216,7 @@ void Entry::reset() {
   not_hits_.store(0);
   figures_ = {};
   figures_.name = options_.name;
+  figures_.numerics = options_.numerics;
   replay_ns_ = compiled_us_ = eager_us_ = {};
   memory_ = {};
   plans_.clear();

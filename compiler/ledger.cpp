@@ -6,6 +6,8 @@
 
 namespace ingot {
 
+const char* name(Numerics level) { return level == Numerics::library ? "library" : "exact"; }
+
 namespace {
 
 std::string number(const std::optional<double>& v, const char* unit = "") {
@@ -75,8 +77,8 @@ std::string json_events(const std::vector<Ledger::Event>& list) {
 
 std::string Ledger::table() const {
   std::string out = fmt::format("ledger of {}\n", name);
-  out += fmt::format("  calls {}, hits {}, recorded paths {}, numerics exact\n", calls, hits,
-                     variants);
+  out += fmt::format("  calls {}, hits {}, recorded paths {}, numerics {}\n", calls, hits, variants,
+                     ingot::name(numerics));
   std::string phases;
   double total = 0;
   for (const Phase& p : first_call) {
@@ -116,16 +118,17 @@ std::string Ledger::json() const {
     phases += fmt::format("{}{}: {:.9g}", phases.empty() ? "" : ", ", quoted(p.name), p.ms);
   }
   return fmt::format(
-      "{{\"name\": {}, \"calls\": {}, \"hits\": {}, \"variants\": {}, \"compiles\": {}, "
+      "{{\"name\": {}, \"numerics\": \"{}\", \"calls\": {}, \"hits\": {}, \"variants\": {}, "
+      "\"compiles\": {}, "
       "\"memory_hits\": {}, \"disk_hits\": {}, \"launches_eager\": {}, \"launches_compiled\": {}, "
       "\"bytes_saved\": {}, \"arena_bytes\": {}, \"graphs\": {{\"recorded\": {}, \"launches\": {}, "
       "\"updates\": {}, \"dropped\": {}}}, \"first_call_ms\": {{{}}}, \"replay_ns\": {}, "
       "\"eager_us\": {}, \"compiled_us\": {}, \"speedup\": {}, \"break_even_calls\": "
       "{{\"empty_cache\": {}, \"disk_cache\": {}, \"kernel_known\": {}}}, \"misses\": {}, "
       "\"cuts\": {}, \"fused\": {}, \"not_fused\": {}, \"relaxed\": {}}}",
-      quoted(name), calls, hits, variants, compiles, memory_hits, disk_hits, launches_eager,
-      launches_compiled, bytes_saved, arena_bytes, graphs.recorded, graphs.launches, graphs.updates,
-      graphs.dropped, phases, json_spread(replay_ns), json_spread(eager_us),
+      quoted(name), ingot::name(numerics), calls, hits, variants, compiles, memory_hits, disk_hits,
+      launches_eager, launches_compiled, bytes_saved, arena_bytes, graphs.recorded, graphs.launches,
+      graphs.updates, graphs.dropped, phases, json_spread(replay_ns), json_spread(eager_us),
       json_spread(compiled_us), json_number(speedup), json_number(break_even_calls.empty_cache),
       json_number(break_even_calls.disk_cache), json_number(break_even_calls.kernel_known),
       json_events(misses), json_events(cuts), json_events(fused), json_events(not_fused),

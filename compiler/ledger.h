@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <ingot/compiler/options.h>
 #include <ingot/kernels/core/dims.h>
 #include <ingot/kernels/core/error.h>
 
@@ -53,6 +54,7 @@ struct Ledger {
   };
 
   std::string name;
+  Numerics numerics = Numerics::exact;
   i64 calls = 0;                       // all of them
   i64 hits = 0;                        // replayed from start to end
   i64 variants = 0;                    // recorded paths
@@ -64,7 +66,8 @@ struct Ledger {
   i64 arena_bytes = 0;                 // temporaries of the plan
   GraphUse graphs;
   std::vector<Phase> first_call;  // of the first recording: record, passes, codegen, compile, load
-  std::vector<Event> misses, cuts, fused, not_fused, relaxed;
+  std::vector<Event> misses, cuts, fused, not_fused;
+  std::vector<Event> relaxed;  // groups whose bits need not be eager's, at a level below `exact`
   Spread replay_ns;     // a hit: from the call to the plan's start, the function's own host work
                         // included
   Spread signature_ns;  // the part of it that reads the arguments' signature

@@ -1,6 +1,5 @@
 #include <ingot/compiler/cuda/small_products.h>
 #include <ingot/kernels/core/check.h>
-#include <ingot/kernels/cuda/product_view.h>
 
 namespace ingot::compiler {
 
@@ -8,7 +7,13 @@ namespace {
 
 bool call_of(const Segment& s, const SegmentOp& op, const Binding* binding, const Attrs& attrs,
              SmallCall* call) {
-  // Without a binding an operand's address only says that it is there.
+  return small_product(segment_product(s, op, binding, attrs), &call->product, &call->shape);
+}
+
+}  // namespace
+
+ProductView segment_product(const Segment& s, const SegmentOp& op, const Binding* binding,
+                            const Attrs& attrs) {
   alignas(256) static char somewhere[256];
   const auto view = [&](int v) {
     if (v < 0) return BufferView{nullptr, nullptr};
@@ -16,14 +21,9 @@ bool call_of(const Segment& s, const SegmentOp& op, const Binding* binding, cons
   };
   std::vector<BufferView> in;
   for (int v : op.in) in.push_back(view(v));
-  // The result may have no memory: a tail uses it as it is made.
   const BufferView out{nullptr, &s.meta(op.out[0])};
-  const ProductView product =
-      product_view({*op.op, in.data(), static_cast<int>(in.size()), &out, 1, attrs, {}});
-  return small_product(product, &call->product, &call->shape);
+  return product_view({*op.op, in.data(), static_cast<int>(in.size()), &out, 1, attrs, {}});
 }
-
-}  // namespace
 
 std::vector<bool> find_small_products(const Segment& s, const std::vector<bool>& needed) {
   std::vector<bool> small(s.ops.size(), false);

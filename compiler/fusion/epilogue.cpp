@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <ingot/compiler/fusion/epilogue.h>
 #include <ingot/kernels/ops/elementwise.h>
 #include <ingot/kernels/ops/structured/products.h>
@@ -14,32 +16,6 @@ bool is_plain_product(const Segment& s, const SegmentOp& op) {
   const Meta &a = s.meta(op.in[0]), &b = s.meta(op.in[1]), &y = s.meta(op.out[0]);
   return a.dim() == 2 && b.dim() == 2 && y.device.is_cpu() &&
          (y.dtype == DType::f32 || y.dtype == DType::f64);
-}
-
-// The only op that reads the buffer, if there is just one; else -1.
-int only_reader(const Segment& s, int buffer, int from) {
-  int reader = -1;
-  for (int i = from; i < static_cast<int>(s.ops.size()); ++i) {
-    for (int v : op_at(s, i).in) {
-      if (v < 0 || s.buffer_of(v) != buffer) continue;
-      if (reader >= 0) return -1;
-      reader = i;
-    }
-  }
-  return reader;
-}
-
-// Whether an op between the two writes what the product reads: it could not be computed later.
-bool operands_change(const Segment& s, int product, int addition) {
-  for (int i = product + 1; i < addition; ++i) {
-    if (op_at(s, i).is_view()) continue;
-    for (int out : op_at(s, i).out) {
-      for (int v : op_at(s, product).in) {
-        if (s.buffer_of(out) == s.buffer_of(v)) return true;
-      }
-    }
-  }
-  return false;
 }
 
 class EpilogueStep final : public Step {
@@ -73,6 +49,32 @@ class EpilogueStep final : public Step {
 
 }  // namespace
 
+int only_reader(const Segment& s, int buffer, int from) {
+  int reader = -1;
+  for (int i = from; i < static_cast<int>(s.ops.size()); ++i) {
+    for (int v : op_at(s, i).in) {
+      if (v < 0 || s.buffer_of(v) != buffer) continue;
+      if (reader >= 0) return -1;
+      reader = i;
+    }
+  }
+  return reader;
+}
+
+bool inputs_change(const Segment& s, const std::vector<int>& ops, int first, int last) {
+  for (int i = first + 1; i < last; ++i) {
+    if (op_at(s, i).is_view() || std::find(ops.begin(), ops.end(), i) != ops.end()) continue;
+    for (int out : op_at(s, i).out) {
+      for (int op : ops) {
+        for (int v : op_at(s, op).in) {
+          if (v >= 0 && s.buffer_of(out) == s.buffer_of(v)) return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
 std::vector<int> find_epilogues(const Segment& s, const std::vector<bool>& needed) {
   std::vector<int> product_of(s.ops.size(), -1);
   for (int i = 0; i < static_cast<int>(s.ops.size()); ++i) {
@@ -88,7 +90,7 @@ std::vector<int> find_epilogues(const Segment& s, const std::vector<bool>& neede
     bool reads_whole = add.in[0] == y || add.in[1] == y;
     // A result that is not row-major would change the layout that eager chose.
     if (bias < 0 || !reads_whole || !(s.meta(add.out[0]) == s.meta(y))) continue;
-    if (operands_change(s, i, j)) continue;
+    if (inputs_change(s, {i}, i, j)) continue;
     product_of[static_cast<std::size_t>(j)] = i;
   }
   return product_of;

@@ -159,33 +159,31 @@ bool is_pointwise(const Segment& s, const SegmentOp& op) {
 }
 
 std::vector<Group> make_groups(const Segment& s, const std::vector<bool>& needed,
-                               const std::vector<int>& product_of, const std::vector<bool>& small,
+                               const std::vector<int>& before, const std::vector<bool>& small,
                                std::vector<Ledger::Event>* refusals) {
-  std::vector<bool> inside_epilogue(s.ops.size(), false);
-  for (int product : product_of) {
-    if (product >= 0) inside_epilogue[static_cast<std::size_t>(product)] = true;
+  std::vector<bool> goes_on(s.ops.size(), false);  // in a later op's epilogue
+  for (int op : before) {
+    if (op >= 0) goes_on[static_cast<std::size_t>(op)] = true;
   }
   const bool any_small = std::find(small.begin(), small.end(), true) != small.end();
   std::vector<Candidate> order;
   for (std::size_t i = 0; i < s.ops.size(); ++i) {
     const SegmentOp& op = s.ops[i];
-    if (!needed[i] || inside_epilogue[i]) continue;
-    const int product = product_of[i];
+    if (!needed[i] || goes_on[i]) continue;
+    const bool alone = before[i] < 0;
     Candidate single{{}, space_of(s, op), s.meta(op.out[0]).device, {}, {}, {}};
     if (small[i]) {
       single.group.kind = Group::product;
-    } else if (product < 0 && is_pointwise(s, op)) {
+    } else if (alone && is_pointwise(s, op)) {
       single.group.kind = Group::pointwise;
-    } else if (const auto rows = row_space(s, op); rows && product < 0) {
+    } else if (const auto rows = row_space(s, op); rows && alone) {
       single.group.kind = Group::rows;
       single.group.space = *rows;
     }
-    if (product >= 0) {
-      single.group.ops.push_back(product);
-      touch(s, s.ops[static_cast<std::size_t>(product)], single);
+    for (int k = static_cast<int>(i); k >= 0; k = before[static_cast<std::size_t>(k)]) {
+      single.group.ops.insert(single.group.ops.begin(), k);
+      touch(s, s.ops[static_cast<std::size_t>(k)], single);
     }
-    single.group.ops.push_back(static_cast<int>(i));
-    touch(s, op, single);
     int joined = -1;
     if (single.group.kind != Group::other && single.group.kind != Group::product) {
       // Backwards over what runs before: the op may move up past kernels that it does not meet. The

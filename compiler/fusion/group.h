@@ -12,7 +12,7 @@
 namespace ingot::compiler {
 
 // Ops in program order. One op: its own kernel. More: elementwise ops over one iteration space, ops
-// along the rows of one, or a product and the addition that is its epilogue.
+// along the rows of one, or a product and the ops that are its epilogue.
 struct Group {
   // product: a small one on the GPU, first among the ops; the others are elementwise over its
   // result.
@@ -22,10 +22,10 @@ struct Group {
   RowSpace space;     // of rows
 };
 
-// needed: the ops that must run at all; product_of: see find_epilogues; small: see
+// needed: the ops that must run at all; before: see find_epilogues; small: see
 // find_small_products. Reasons for which neighbours stayed apart go to `refusals`.
 std::vector<Group> make_groups(const Segment& segment, const std::vector<bool>& needed,
-                               const std::vector<int>& product_of, const std::vector<bool>& small,
+                               const std::vector<int>& before, const std::vector<bool>& small,
                                std::vector<Ledger::Event>* refusals);
 
 // An elementwise op or a cast whose result fills its iteration space.

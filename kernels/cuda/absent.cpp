@@ -22,6 +22,7 @@ ScratchHold::~ScratchHold() = default;
 bool ScratchHold::keep(void*, std::size_t, int) { return false; }
 
 Kernel isa_cuda::cuda_kernel(const OpInfo&) { absent(); }
+bool isa_cuda::cuda_product_with(const KernelArgs&, const ProductEpilogue&) { absent(); }
 
 namespace cuda {
 

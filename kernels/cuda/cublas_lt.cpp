@@ -27,10 +27,13 @@ struct Api {
 #define INGOT_LT(name) decltype(&::name) name = load<decltype(&::name)>(#name);
   INGOT_LT(cublasLtCreate)
   INGOT_LT(cublasLtMatmul)
+  INGOT_LT(cublasLtMatmulAlgoCheck)
   INGOT_LT(cublasLtMatmulAlgoGetHeuristic)
   INGOT_LT(cublasLtMatmulDescCreate)
+  INGOT_LT(cublasLtMatmulDescDestroy)
   INGOT_LT(cublasLtMatmulDescSetAttribute)
   INGOT_LT(cublasLtMatrixLayoutCreate)
+  INGOT_LT(cublasLtMatrixLayoutDestroy)
   INGOT_LT(cublasLtMatrixLayoutSetAttribute)
   INGOT_LT(cublasLtMatmulPreferenceCreate)
   INGOT_LT(cublasLtMatmulPreferenceDestroy)
@@ -73,8 +76,9 @@ i64 alignment_of(const void* p) {
 
 Key key_of(const LtProduct& p) {
   const i64 flags = static_cast<i64>(p.dtype) | i64{p.tf32} << 8 | i64{p.a_transposed} << 9 |
-                    i64{p.b_transposed} << 10 | i64{p.bias != nullptr} << 11 | i64{p.relu} << 12 |
-                    i64{p.beta != 0} << 13 | i64{cuda::current_device()} << 16;
+                    i64{p.b_transposed} << 10 | i64{p.bias != nullptr} << 11 |
+                    i64{p.beta != 0} << 12 | static_cast<i64>(p.activation) << 13 |
+                    static_cast<i64>(p.algorithm) << 16 | i64{cuda::current_device()} << 20;
   const i64 alignments = alignment_of(p.a) | alignment_of(p.b) << 16 | alignment_of(p.d) << 32 |
                          (p.bias == nullptr ? 0 : alignment_of(p.bias)) << 48;
   return {{flags, alignments, p.m, p.n, p.k, p.lda, p.ldb, p.ldd, p.batch, p.a_step, p.b_step,
@@ -176,8 +180,22 @@ ThreadState& thread_state() {
   return *state;
 }
 
-// cublasLt is column-major: a row-major product is the product of the transposes, B first.
-Ready make_ready(const LtProduct& p, cublasLtHandle_t handle) {
+cublasLtEpilogue_t epilogue_of(const LtProduct& p) {
+  const bool bias = p.bias != nullptr;
+  switch (p.activation) {
+    case ProductEpilogue::relu:
+      return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case ProductEpilogue::gelu:
+      return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    case ProductEpilogue::none:
+      break;
+  }
+  return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+// The description and the layouts. cublasLt is column-major: a row-major product is the product of
+// the transposes, B first.
+Ready describe(const LtProduct& p) {
   Ready r;
   const bool f64 = p.dtype == DType::f64;
   const cublasComputeType_t compute = f64      ? CUBLAS_COMPUTE_64F
@@ -188,20 +206,20 @@ Ready make_ready(const LtProduct& p, cublasLtHandle_t handle) {
               p.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   describe_as(r.description, CUBLASLT_MATMUL_DESC_TRANSB,
               p.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-  if (p.bias != nullptr || p.relu) {
-    describe_as(r.description, CUBLASLT_MATMUL_DESC_EPILOGUE,
-                p.bias == nullptr ? CUBLASLT_EPILOGUE_RELU
-                : p.relu          ? CUBLASLT_EPILOGUE_RELU_BIAS
-                                  : CUBLASLT_EPILOGUE_BIAS);
-    // Its address may tell the heuristic the alignment; each call sets its own.
-    if (p.bias != nullptr) describe_as(r.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
+  if (const cublasLtEpilogue_t epilogue = epilogue_of(p); epilogue != CUBLASLT_EPILOGUE_DEFAULT) {
+    describe_as(r.description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
   }
+  // Its address may tell the heuristic the alignment; each call sets its own.
+  if (p.bias != nullptr) describe_as(r.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
   r.a = p.b_transposed ? layout(p.dtype, p.k, p.n, p.ldb, p.batch, p.b_step)
                        : layout(p.dtype, p.n, p.k, p.ldb, p.batch, p.b_step);
   r.b = p.a_transposed ? layout(p.dtype, p.m, p.k, p.lda, p.batch, p.a_step)
                        : layout(p.dtype, p.k, p.m, p.lda, p.batch, p.a_step);
   r.d = layout(p.dtype, p.n, p.m, p.ldd, p.batch, p.d_step);
+  return r;
+}
 
+void choose_algorithm(const LtProduct& p, cublasLtHandle_t handle, Ready& r) {
   cublasLtMatmulPreference_t preference = nullptr;
   INGOT_LT_CHECK(cublasLtMatmulPreferenceCreate, &preference);
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, const auto& value) {
@@ -225,6 +243,35 @@ Ready make_ready(const LtProduct& p, cublasLtHandle_t handle) {
   r.exists = status == CUBLAS_STATUS_SUCCESS && count == 1;
   r.algorithm = found.algo;
   r.workspace = found.workspaceSize;
+}
+
+void free_descriptions(const Ready& r) {
+  for (cublasLtMatrixLayout_t made : {r.a, r.b, r.d}) {
+    (void)api().cublasLtMatrixLayoutDestroy(made);
+  }
+  (void)api().cublasLtMatmulDescDestroy(r.description);
+}
+
+Ready make_ready(const LtProduct& p, cublasLtHandle_t handle) {
+  Ready r = describe(p);
+  if (p.algorithm == LtProduct::Algorithm::own) {
+    choose_algorithm(p, handle, r);
+    return r;
+  }
+  LtProduct plain = p;
+  plain.activation = ProductEpilogue::none;
+  if (p.algorithm == LtProduct::Algorithm::without_epilogue) plain.bias = nullptr;
+  Ready of_plain = describe(plain);
+  choose_algorithm(plain, handle, of_plain);
+  free_descriptions(of_plain);
+  if (!of_plain.exists) return r;
+  r.algorithm = of_plain.algorithm;
+  cublasLtMatmulHeuristicResult_t checked;
+  std::memset(&checked, 0, sizeof checked);
+  r.exists = api().cublasLtMatmulAlgoCheck(handle, r.description, r.a, r.b, r.d, r.d, &r.algorithm,
+                                           &checked) == CUBLAS_STATUS_SUCCESS &&
+             checked.workspaceSize <= kWorkspaceBytes;
+  r.workspace = checked.workspaceSize;
   return r;
 }
 

@@ -5,13 +5,14 @@
 
 #include <ingot/kernels/core/dims.h>
 #include <ingot/kernels/core/dtype.h>
+#include <ingot/kernels/cuda/product_epilogue.h>
 #include <ingot/kernels/ops/isa.h>
 
 namespace ingot {
 inline namespace INGOT_ISA {
 
-// D = alpha * op(A) op(B) + beta * D [+ bias], row-major. What selects the algorithm, and with it
-// the bits: everything but the addresses, of which only the alignment counts.
+// D = activation(alpha * op(A) op(B) + beta * D [+ bias]), row-major. What selects the algorithm,
+// and with it the bits: everything but the addresses, of which only the alignment counts.
 struct LtProduct {
   DType dtype;
   bool tf32 = false;  // f32 operands rounded to TF32
@@ -24,11 +25,15 @@ struct LtProduct {
   const void *a, *b;
   void* d;
   const void* bias = nullptr;  // n elements, added to each row
-  bool relu = false;           // after the bias
+  ProductEpilogue::Activation activation = ProductEpilogue::none;
+  // Whose algorithm is used: this product's, or that of the same without some of its epilogue.
+  enum class Algorithm : unsigned char { own, without_activation, without_epilogue };
+  Algorithm algorithm = Algorithm::own;
   double alpha = 1, beta = 0;
 };
 
-// False when cublasLt has no algorithm for it (nothing was launched). Throws DeviceError when the
+// False when cublasLt has no algorithm for it, or does not take the one that is asked for (nothing
+// was launched). Throws DeviceError when the
 // library is missing or fails.
 bool lt_product(const LtProduct& product);
 

@@ -1,5 +1,6 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/product_view.h>
+#include <ingot/kernels/cuda/small_shape.h>
 #include <ingot/kernels/ops/structured/products.h>
 
 namespace ingot {
@@ -127,6 +128,38 @@ ProductView product_view(const KernelArgs& args) {
   p.d = args.out[0].data;
   p.tf32 = p.dtype == DType::f32 && args.attrs.a == structured::kTf32;
   return p;
+}
+
+std::optional<Leading> leading(i64 rows, i64 columns, i64 row, i64 column) {
+  // The stride of an axis of size 1 is free; any leading dimension that fits will do.
+  if (column == 1 || columns == 1) {
+    const i64 ld = rows == 1 ? columns : row;
+    if (ld >= columns && ld > 0) return Leading{false, ld};
+  }
+  if (row == 1 || rows == 1) {
+    const i64 ld = columns == 1 ? rows : column;
+    if (ld >= rows && ld > 0) return Leading{true, ld};
+  }
+  return std::nullopt;
+}
+
+bool library_runs(DType t) {
+  return t == DType::f32 || t == DType::f64 || t == DType::f16 || t == DType::bf16;
+}
+
+bool adds_row(const ProductView& v) {
+  return v.bias != nullptr && v.bias_row == 0 && v.bias_column == 1 && v.alpha == 1 && v.beta == 1;
+}
+
+bool takes_epilogue(const ProductView& v) {
+  SmallProduct product;
+  SmallShape shape;
+  if (!library_runs(v.dtype) || v.m == 0 || v.n == 0 || v.k == 0 || v.batch.product() == 0) {
+    return false;
+  }
+  return (v.bias == nullptr ? v.alpha == 1 : adds_row(v)) &&
+         leading(v.m, v.k, v.a_row, v.a_column) && leading(v.k, v.n, v.b_row, v.b_column) &&
+         !small_product(v, &product, &shape);
 }
 
 }  // namespace INGOT_ISA

@@ -2,6 +2,8 @@
 // Owns: how operands, batches and a bias are read. Must not know: who computes it.
 #pragma once
 
+#include <optional>
+
 #include <ingot/kernels/kernel_table.h>
 #include <ingot/kernels/ops/isa.h>
 
@@ -26,6 +28,24 @@ struct ProductView {
 
 // Throws where the dtype has no products.
 ProductView product_view(const KernelArgs& args);
+
+// How cublasLt can read a matrix: rows, or columns, one after the other.
+struct Leading {
+  bool transposed = false;
+  i64 ld = 0;
+};
+// None: not at all. row, column: the strides.
+std::optional<Leading> leading(i64 rows, i64 columns, i64 row, i64 column);
+
+// Whether the library multiplies matrices of this dtype.
+bool library_runs(DType t);
+
+// Whether what is added is a row as it is: what cublasLt calls a bias.
+bool adds_row(const ProductView& view);
+
+// Whether cublasLt is who computes it, from the factors where they lie, and has room for an
+// epilogue: nothing is added but a row.
+bool takes_epilogue(const ProductView& view);
 
 }  // namespace INGOT_ISA
 }  // namespace ingot

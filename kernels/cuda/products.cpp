@@ -14,29 +14,6 @@ inline namespace INGOT_ISA {
 
 namespace {
 
-// How cublasLt can read a factor: rows, or columns, one after the other.
-struct Leading {
-  bool transposed = false;
-  i64 ld = 0;
-};
-
-std::optional<Leading> leading(i64 rows, i64 columns, i64 row, i64 column) {
-  // The stride of an axis of size 1 is free; any leading dimension that fits will do.
-  if (column == 1 || columns == 1) {
-    const i64 ld = rows == 1 ? columns : row;
-    if (ld >= columns && ld > 0) return Leading{false, ld};
-  }
-  if (row == 1 || rows == 1) {
-    const i64 ld = columns == 1 ? rows : column;
-    if (ld >= rows && ld > 0) return Leading{true, ld};
-  }
-  return std::nullopt;
-}
-
-bool library_runs(DType t) {
-  return t == DType::f32 || t == DType::f64 || t == DType::f16 || t == DType::bf16;
-}
-
 // One launch: the matrices of the innermost batch axis.
 struct Part {
   const void *a, *b;
@@ -75,9 +52,10 @@ void for_each_part(const ProductView& v, const F& f) {
   }
 }
 
-// By cublasLt, where it takes the factors as they are. bias: added to each row; else beta times
-// what lies in the result.
-bool by_library(const ProductView& v, const Part& part, const void* bias, double beta) {
+// By cublasLt, where it takes the factors as they are. beta: times what lies in the result; for an
+// epilogue of the product alone 0.
+bool by_library(const ProductView& v, const Part& part, const void* bias, double beta,
+                const ProductEpilogue& epilogue = {}) {
   const std::optional<Leading> a = leading(v.m, v.k, v.a_row, v.a_column);
   const std::optional<Leading> b = leading(v.k, v.n, v.b_row, v.b_column);
   if (!a || !b) return false;
@@ -99,7 +77,13 @@ bool by_library(const ProductView& v, const Part& part, const void* bias, double
   lt.a = part.a;
   lt.b = part.b;
   lt.d = part.d;
-  lt.bias = bias;
+  lt.bias = epilogue.row == nullptr ? bias : epilogue.row;
+  lt.activation = epilogue.activation;
+  if (epilogue.keeps_algorithm) {
+    lt.algorithm = epilogue.row != nullptr                ? LtProduct::Algorithm::without_epilogue
+                   : epilogue.activation != epilogue.none ? LtProduct::Algorithm::without_activation
+                                                          : LtProduct::Algorithm::own;
+  }
   lt.alpha = v.alpha;
   lt.beta = beta;
   return lt_product(lt);
@@ -157,16 +141,23 @@ void cuda_product(const KernelArgs& args) {
   if (copies[0] || copies[1]) {
     view = product_view({args.op, in.data(), args.n_in, args.out, args.n_out, args.attrs, {}});
   }
-  const bool row = view.bias != nullptr && view.bias_row == 0 && view.bias_column == 1 &&
-                   view.alpha == 1 && view.beta == 1;
-  // Any other input is laid into the result, which cublasLt then adds to.
-  const bool laid = view.bias != nullptr && !row;
+  // An input that is no row is laid into the result, which cublasLt then adds to.
+  const bool laid = view.bias != nullptr && !adds_row(view);
   if (laid) copy_on_device(args.out[0], args.in[addmm ? 0 : 2]);
   for_each_part(view, [&](const Part& part) {
     const bool done =
         laid ? by_library(view, part, nullptr, view.beta) : by_library(view, part, view.bias, 0);
     if (!done) by_plain_kernel(view, part);
   });
+}
+
+bool cuda_product_with(const KernelArgs& args, const ProductEpilogue& epilogue) {
+  const ProductView view = product_view(args);
+  if (!takes_epilogue(view) || (view.bias != nullptr && epilogue.row != nullptr)) return false;
+  bool all = true;
+  for_each_part(
+      view, [&](const Part& part) { all = all && by_library(view, part, view.bias, 0, epilogue); });
+  return all;
 }
 
 }  // namespace INGOT_ISA

@@ -27,6 +27,26 @@ TEST(Options, EachPartCanBeDisabled) {
   }
 }
 
+// The CPU has no epilogue that rounds less often: level library is accepted there and says so.
+TEST(Options, TheNumericsLevelIsNamed) {
+  const Tensor x = randn({20, 30}), w = randn({30, 40});
+  const auto linear_gelu = [](const Tensor& a, const Tensor& b) {
+    return gelu(matmul(a, b) + ones({40}), "tanh");
+  };
+  for (const bool library : {false, true}) {
+    const auto f =
+        compile(linear_gelu, {.numerics = library ? Numerics::library : Numerics::exact});
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(f(x, w), linear_gelu(x, w)));
+    const std::string level = library ? "library" : "exact";
+    f.reset();
+    EXPECT_TRUE(contains(f.ledger().table(), "numerics " + level)) << f.ledger();
+    EXPECT_TRUE(contains(f.ledger().json(), "\"numerics\": \"" + level + "\""));
+    (void)f(x, w);
+    EXPECT_EQ(f.ledger().numerics, library ? Numerics::library : Numerics::exact);
+    EXPECT_TRUE(f.ledger().relaxed.empty());
+  }
+}
+
 TEST(Options, OtherNamesAreRefused) {
   const std::string text =
       error_of([] { (void)compile([](const Tensor& x) { return x; }, {.disable = {"fusoin"}}); });

@@ -81,5 +81,108 @@ TEST_F(ProductsGpu, ARecordedPathIsOfOneSettingOfTf32) {
   EXPECT_TRUE(allclose(results[0], results[1], 1e-2, 1e-1));
 }
 
+// Sums of few small whole numbers are exact in any order, so the values are those of the formula.
+Tensor few(const Dims& sizes, DType t, i64 seed) {
+  return (remainder(arange(sizes.product(), {DType::i64}) * seed + 3, 7) - 3)
+      .reshape(sizes)
+      .to(t)
+      .to(kCUDA);
+}
+
+class EpilogueGpu : public ProductsGpu {};
+
+TEST_F(EpilogueGpu, ARowIsAddedInTheProductsLaunchWithEagersBits) {
+  const auto body = [](const Tensor& x, const Tensor& w, const Tensor& b, const Tensor& v) {
+    return matmul(matmul(x, w) + b, v);
+  };
+  for (const bool tf32 : {false, true}) {
+    cuda::set_allow_tf32(tf32);
+    for (const auto& [m, n, k] : {std::tuple<i64, i64, i64>{512, 512, 512},
+                                  {64, 4096, 1024},
+                                  {1000, 1004, 768},
+                                  {300, 520, 1024},
+                                  {64, 257, 784}}) {
+      const auto f = compile(body);
+      const Tensor x = normal({m, k}), w = normal({k, n}), b = normal({n}), v = normal({n, 512});
+      for (int call = 0; call < 3; ++call) {
+        EXPECT_TRUE(same_bits(f(x, w, b, v), body(x, w, b, v))) << m << " x " << n << " x " << k;
+      }
+      EXPECT_EQ(f.ledger().launches_compiled, 2) << f.ledger();
+      EXPECT_TRUE(f.ledger().relaxed.empty()) << f.ledger();
+    }
+  }
+}
+
+TEST_F(EpilogueGpu, ReluAtLevelLibraryIsExactWhereSumsAre) {
+  const auto body = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+    return relu(linear(x, w, b));
+  };
+  for (const DType t : {DType::f32, DType::f16, DType::bf16}) {
+    const Tensor x = few({256, 40}, t, 5), w = few({512, 40}, t, 11), b = few({512}, t, 2);
+    const auto exact = compile(body);
+    const auto f = compile(body, {.numerics = Numerics::library});
+    for (int call = 0; call < 3; ++call) {
+      EXPECT_TRUE(same_bits(f(x, w, b), body(x, w, b))) << name(t);
+      EXPECT_TRUE(same_bits(exact(x, w, b), body(x, w, b))) << name(t);
+    }
+    EXPECT_EQ(f.ledger().launches_compiled, 1) << f.ledger();
+    EXPECT_EQ(f.ledger().relaxed.size(), 1u) << f.ledger();
+    EXPECT_EQ(exact.ledger().launches_compiled, 2) << exact.ledger();
+    EXPECT_TRUE(exact.ledger().relaxed.empty());
+  }
+}
+
+// One rounding of the result, and what the library's tanh adds to it.
+TEST_F(EpilogueGpu, GeluByTanhAtLevelLibraryIsNearTheDoubleReference) {
+  for (const DType t : {DType::f16, DType::bf16}) {
+    for (const bool one_op : {false, true}) {
+      const auto body = [one_op](const Tensor& x, const Tensor& w, const Tensor& b) {
+        return gelu(one_op ? linear(x, transpose(w, 0, 1), b) : matmul(x, w) + b, "tanh");
+      };
+      const Tensor x = normal({512, 768}).to(t), w = (normal({768, 640}) * 0.05).to(t),
+                   b = normal({640}).to(t);
+      const auto f = compile(body, {.numerics = Numerics::library});
+      Tensor y;
+      for (int call = 0; call < 3; ++call) y = f(x, w, b);
+      EXPECT_EQ(f.ledger().launches_compiled, 1) << f.ledger();
+      EXPECT_EQ(f.ledger().relaxed.size(), 1u) << f.ledger();
+      const auto real = [](const Tensor& v) { return v.cpu().to(DType::f64); };
+      const Tensor want = gelu(matmul(real(x), real(w)) + real(b), "tanh");
+      const double rounding = t == DType::bf16 ? 0x1p-8 : 0x1p-11;
+      EXPECT_TRUE(allclose(real(y), want, rounding * 1.25, 2e-3)) << name(t);
+      // Eager rounds up to three times.
+      EXPECT_TRUE(allclose(real(body(x, w, b)), want, rounding * 4, 0.05)) << name(t);
+    }
+  }
+}
+
+TEST_F(EpilogueGpu, VerifyKeepsToEagersBits) {
+  const auto body = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+    return gelu(linear(x, w, b), "tanh");
+  };
+  const auto f = compile(body, {.numerics = Numerics::library, .verify = true});
+  const Tensor x = normal({512, 512}).to(DType::bf16), w = normal({512, 512}).to(DType::bf16),
+               b = normal({512}).to(DType::bf16);
+  for (int call = 0; call < 3; ++call) EXPECT_TRUE(same_bits(f(x, w, b), body(x, w, b)));
+  EXPECT_TRUE(f.ledger().relaxed.empty()) << f.ledger();
+}
+
+// New addresses and another offset: recorded graphs get them.
+TEST_F(EpilogueGpu, EachCallReadsItsOwnOperands) {
+  const auto body = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+    return gelu(matmul(x, w) + b, "tanh");
+  };
+  const auto f = compile(body, {.numerics = Numerics::library});
+  const Tensor w = normal({512, 512}).to(DType::bf16), rows = normal({9, 512}).to(DType::bf16);
+  Tensor first;
+  for (i64 call = 0; call < 9; ++call) {
+    const Tensor x = normal({512, 512}).to(DType::bf16);
+    const Tensor y = f(x, w, rows.select(0, call));
+    EXPECT_TRUE(
+        allclose(y.to(DType::f32), body(x, w, rows.select(0, call)).to(DType::f32), 0.03, 0.2))
+        << call;
+  }
+}
+
 }  // namespace
 }  // namespace ingot

@@ -2,12 +2,14 @@
 // Owns: the declarations in isa_emulated, the stand-in for cublasLt. Must not know: single kernels.
 #pragma once
 
+#include <ingot/kernels/cuda/product_epilogue.h>
 #include <ingot/kernels/kernel_table.h>
 
 namespace ingot {
 
 inline namespace isa_emulated {
 Kernel cuda_kernel(const OpInfo& op);
+bool cuda_product_with(const KernelArgs& args, const ProductEpilogue& epilogue);
 }  // namespace isa_emulated
 
 namespace emulation {

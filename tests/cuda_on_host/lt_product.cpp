@@ -1,4 +1,6 @@
 // In place of cublasLt: what LtProduct asks for, one element after another, summed in double.
+#include <cmath>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/cublas_lt.h>
 #include <ingot/kernels/ops/half.h>
@@ -72,7 +74,11 @@ bool lt_product(const LtProduct& p) {
         sum *= p.alpha;
         if (p.beta != 0) sum += p.beta * load(p.dtype, p.d, d);
         if (p.bias != nullptr) sum += load(p.dtype, p.bias, column);
-        if (p.relu && sum < 0) sum = 0;
+        if (p.activation == ProductEpilogue::relu && sum < 0) sum = 0;
+        if (p.activation == ProductEpilogue::gelu) {
+          const double u = std::sqrt(2 / std::acos(-1.0)) * (sum + 0.044715 * sum * sum * sum);
+          sum = 0.5 * sum * (1 + std::tanh(u));
+        }
         store(p.dtype, p.d, d, sum);
       }
     }

@@ -223,5 +223,82 @@ TEST(LargeProducts, AnyBiasIsAddedByTheLibraryAndByThePlainKernel) {
   }
 }
 
+struct WithEpilogue {
+  bool done;
+  Buffer y;
+};
+
+WithEpilogue with_epilogue(const OpInfo& op, const std::vector<Buffer*>& in, const Dims& sizes,
+                           const ProductEpilogue& epilogue) {
+  WithEpilogue result{false, Buffer(in[0]->dtype(), sizes)};
+  std::vector<BufferView> views;
+  for (Buffer* b : in) views.push_back(b->view());
+  const BufferView out = result.y.view();
+  result.done = isa_emulated::cuda_product_with(
+      {op, views.data(), static_cast<int>(views.size()), &out, 1, {}, Ticket{}}, epilogue);
+  EXPECT_TRUE(result.y.margins_intact());
+  return result;
+}
+
+// What is asked of cublasLt for a row and an activation, over every batch.
+TEST(LargeProducts, TheLibraryAddsARowAndActs) {
+  Rng rng(6);
+  const i64 m = 6, n = 9, k = 300;
+  for (const DType t : kFloating) {
+    Buffer x(t, {2, 3, m, k}, {3 * m * k + 7, m * k + 1, k, 1}), w(t, {n, k}), row(t, {n});
+    x.fill_random(rng, -2, 2);
+    w.fill_random(rng, -0.1, 0.1);
+    row.fill_random(rng, -2, 2);
+    for (const auto activation :
+         {ProductEpilogue::none, ProductEpilogue::relu, ProductEpilogue::gelu}) {
+      for (const bool own_bias : {false, true}) {
+        std::vector<Buffer*> in{&x, &w};
+        if (own_bias) in.push_back(&row);
+        WithEpilogue got = with_epilogue(structured_op<Linear>, in, {2, 3, m, n},
+                                         {own_bias ? nullptr : row.view().data, activation,
+                                          activation != ProductEpilogue::gelu});
+        ASSERT_TRUE(got.done);
+        for (i64 i = 0; i < got.y.numel(); ++i) {
+          double sum = row.real(i % n), size = std::fabs(sum);
+          for (i64 j = 0; j < k; ++j) {
+            const double term = x.real(i / n * k + j) * w.real(i % n * k + j);
+            sum += term;
+            size += std::fabs(term);
+          }
+          double want = sum;
+          if (activation == ProductEpilogue::relu) want = std::fmax(sum, 0);
+          if (activation == ProductEpilogue::gelu) {
+            want = sum / (1 + std::exp(-1.5957691216057308 * (sum + 0.044715 * sum * sum * sum)));
+          }
+          EXPECT_NEAR(got.y.real(i), want, 1e-12 * size + last_bit(t) * std::fabs(want)) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(LargeProducts, WhatTheLibraryCannotIsLeftToOthers) {
+  Rng rng(7);
+  const i64 m = 6, n = 9, k = 300;
+  Buffer x(DType::f32, {m, k}), gaps(DType::f32, {m, k}, {2 * k, 2}), w(DType::f32, {n, k});
+  Buffer row(DType::f32, {n}), spread(DType::f32, {n}, {2}), few(DType::f32, {m, 8});
+  Buffer of_few(DType::f32, {n, 8});
+  for (Buffer* b : {&x, &gaps, &w, &row, &spread, &few, &of_few}) b->fill_random(rng, -2, 2);
+  const ProductEpilogue relu{nullptr, ProductEpilogue::relu, true};
+  const ProductEpilogue with_row{row.view().data, ProductEpilogue::none, true};
+  const auto done = [&](const std::vector<Buffer*>& in, const ProductEpilogue& epilogue) {
+    return with_epilogue(structured_op<Linear>, in, {m, n}, epilogue).done;
+  };
+  EXPECT_TRUE(done({&x, &w, &row}, relu));
+  EXPECT_TRUE(done({&x, &w}, with_row));
+  EXPECT_FALSE(done({&x, &w, &row}, with_row));     // it adds one already
+  EXPECT_FALSE(done({&x, &w, &spread}, relu));      // eager lays such a bias into the result
+  EXPECT_FALSE(done({&gaps, &w, &row}, relu));      // eager copies it first
+  EXPECT_FALSE(done({&few, &of_few, &row}, relu));  // a small product
+  emulation::set_library(false);
+  EXPECT_FALSE(done({&x, &w, &row}, relu));
+  emulation::set_library(true);
+}
+
 }  // namespace
 }  // namespace ingot::testing
