@@ -1,4 +1,5 @@
-// ProductEpilogue: what cublasLt may do with a product before it stores it. Must not know: how.
+// ProductEpilogue: what cublasLt may do with a product before it stores it.
+// Owns: that struct. Must not know: ops, levels, how cublasLt is told.
 #pragma once
 
 namespace ingot {
