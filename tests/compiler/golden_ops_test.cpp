@@ -364,6 +364,8 @@ TEST(GoldenOps, NoOpIsWithoutACase) {
 // tested where it belongs.
 const std::map<std::string, std::string> kWithoutCases = {{"rand", "random"},
                                                           {"randn", "random"},
+                                                          {"rand_like", "random"},
+                                                          {"randn_like", "random"},
                                                           {"randint", "random"},
                                                           {"randperm", "random"},
                                                           {"dropout", "random"},
