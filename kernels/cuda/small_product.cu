@@ -17,7 +17,7 @@ struct StoreResult {
     result.load(p, slot, row, column);
   }
   __device__ __forceinline__ void finish(int slot, unsigned matrix, int row, int column,
-                                         decltype(widen(S())) sum) {
+                                         Num<S> sum) {
     static_cast<S*>(p.d)[matrix * p.d_step + Int64(row) * p.n + column] =
         result.value(p, slot, sum);
   }

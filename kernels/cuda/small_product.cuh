@@ -47,8 +47,7 @@ __device__ __forceinline__ void await_copies() {
 // rows are.
 template <class S, int kRows, int kDepth, bool kAlong>
 struct SmallPanel {
-  using N = decltype(widen(S()));
-  using T = typename N::Value;
+  using N = Num<S>;
   static constexpr int kSize = kRows * kDepth;
 
   // Quads of a row are permuted by its number: eight rows at one k then lie in different banks.
@@ -64,7 +63,7 @@ struct SmallPanel {
   // are followed by zeros. kQuads: four neighbours at once. log2_quads: of a power of 2 with room
   // for the quads of `depth`.
   template <bool kQuads>
-  static __device__ __forceinline__ void copy(T* to, const S* from, Int64 row_stride,
+  static __device__ __forceinline__ void copy(S* to, const S* from, Int64 row_stride,
                                               Int64 k_stride, int rows, int depth, int log2_quads) {
     constexpr int kStep = kQuads ? 4 : 1;
     const int padded = (depth + 3) & ~3;
@@ -95,13 +94,13 @@ struct SmallPanel {
   // kCount elements along k at quad q of row (group + i * kGroups), i < kCount; without kAlong of
   // row (group * kCount + i).
   template <int kCount, int kGroups>
-  static __device__ __forceinline__ void fetch(const T* panel, int q, int group,
+  static __device__ __forceinline__ void fetch(const S* panel, int q, int group,
                                                N (&x)[kCount][4]) {
     if constexpr (kAlong) {
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {
         const auto v =
-            *reinterpret_cast<const Pack<T, 4>*>(panel + place(group + i * kGroups, q * 4));
+            *reinterpret_cast<const Pack<S, 4>*>(panel + place(group + i * kGroups, q * 4));
 #pragma unroll
         for (int l = 0; l < 4; ++l) x[i][l] = N(v.v[l]);
       }
@@ -109,7 +108,7 @@ struct SmallPanel {
 #pragma unroll
       for (int l = 0; l < 4; ++l) {
         const auto v =
-            *reinterpret_cast<const Pack<T, kCount>*>(panel + place(group * kCount, q * 4 + l));
+            *reinterpret_cast<const Pack<S, kCount>*>(panel + place(group * kCount, q * 4 + l));
 #pragma unroll
         for (int i = 0; i < kCount; ++i) x[i][l] = N(v.v[i]);
       }
@@ -122,7 +121,7 @@ struct SmallPanel {
 
  private:
   template <bool kQuads>
-  static __device__ __forceinline__ void copy_some(T* to, const S* from, int count) {
+  static __device__ __forceinline__ void copy_some(S* to, const S* from, int count) {
     if constexpr (kQuads) {
       copy_quad(to, from, count < 4 ? count : 4);
     } else {
@@ -130,37 +129,27 @@ struct SmallPanel {
     }
   }
 
-  static __device__ __forceinline__ void copy_quad(T* to, const S* from, int count) {
+  static __device__ __forceinline__ void copy_quad(S* to, const S* from, int count) {
+    static_assert(sizeof(S) == 4, "a quad is 16 bytes");
 #if INGOT_ASYNC_COPY
-    if constexpr (is_same_type<S, float>) {
-      copy_async<16>(to, from, count * 4);
-      return;
-    } else if constexpr (is_same_type<S, double>) {
-      copy_async<16>(to, from, count >= 2 ? 16 : count * 8);
-      copy_async<16>(to + 2, count > 2 ? from + 2 : from, count > 2 ? (count - 2) * 8 : 0);
-      return;
-    }
-#endif
-    Pack<T, 4> v = {};
-    // Doubles may lie at any multiple of 16 bytes.
-    if (count == 4 && sizeof(S) <= 4) {
-      const auto whole = *reinterpret_cast<const Pack<S, 4>*>(from);
-#pragma unroll
-      for (int l = 0; l < 4; ++l) v.v[l] = widen(whole.v[l]).v;
+    copy_async<16>(to, from, count * 4);
+#else
+    Pack<S, 4> v = {};
+    if (count == 4) {
+      v = *reinterpret_cast<const Pack<S, 4>*>(from);
     } else {
-      for (int l = 0; l < count; ++l) v.v[l] = widen(from[l]).v;
+      for (int l = 0; l < count; ++l) v.v[l] = from[l];
     }
-    *reinterpret_cast<Pack<T, 4>*>(to) = v;
+    *reinterpret_cast<Pack<S, 4>*>(to) = v;
+#endif
   }
 
-  static __device__ __forceinline__ void copy_element(T* to, const S* from, bool exists) {
+  static __device__ __forceinline__ void copy_element(S* to, const S* from, bool exists) {
 #if INGOT_ASYNC_COPY
-    if constexpr (is_same_type<S, T>) {
-      copy_async<sizeof(S)>(to, from, exists ? int(sizeof(S)) : 0);
-      return;
-    }
+    copy_async<sizeof(S)>(to, from, exists ? int(sizeof(S)) : 0);
+#else
+    *to = exists ? *from : S(0);
 #endif
-    *to = exists ? widen(*from).v : T(0);
   }
 };
 
@@ -175,9 +164,8 @@ inline constexpr int small_slots = kTileRows* kSmallColumns / kSmallThreads;
 // them, in both, are one aligned load.
 template <class S, int kTileRows, bool kA, bool kB, bool kQuads>
 class SmallTile {
-  using N = decltype(widen(S()));
-  using T = typename N::Value;
-  static constexpr int kDepth = kSmallDepth<T>;  // all of 48 KB with the larger tile
+  using N = Num<S>;
+  static constexpr int kDepth = kSmallDepth<S>;  // all of 48 KB with the larger tile
   static constexpr int kChains = kSmallThreads / 32;
   static constexpr int kR = kTileRows / 4, kC = kSmallColumns / 8;  // results of a thread
   using PanelA = SmallPanel<S, kTileRows, kDepth, kA>;
@@ -187,8 +175,8 @@ class SmallTile {
  public:
   template <class Tail>
   static __device__ __forceinline__ void run(const SmallProduct& p, Tail& tail) {
-    __align__(32) __shared__ T space[PanelA::kSize + PanelB::kSize];
-    T *const a_panel = space, *const b_panel = space + PanelA::kSize;
+    __align__(32) __shared__ S space[PanelA::kSize + PanelB::kSize];
+    S *const a_panel = space, *const b_panel = space + PanelA::kSize;
     const unsigned rest = p.tiles_n.quotient(blockIdx.x);
     const unsigned matrix = p.tiles_m.quotient(rest);
     const int row = int(rest - matrix * p.tiles_m.value()) * kTileRows;
@@ -227,18 +215,18 @@ class SmallTile {
     }
     // The chains' sums meet where the panels were.
     __syncthreads();
-    T* const partial = space;
+    S* const partial = space;
 #pragma unroll
     for (int i = 0; i < kR; ++i) {
-      T* const to = partial + (warp * kTileRows + PanelA::template row_of<kR, 4>(down, i)) * kPitch;
+      S* const to = partial + (warp * kTileRows + PanelA::template row_of<kR, 4>(down, i)) * kPitch;
       if constexpr (kB) {
 #pragma unroll
         for (int j = 0; j < kC; ++j) to[PanelB::template row_of<kC, 8>(across, j)] = sum[i][j].v;
       } else {
-        Pack<T, kC> line;
+        Pack<S, kC> line;
 #pragma unroll
         for (int j = 0; j < kC; ++j) line.v[j] = sum[i][j].v;
-        *reinterpret_cast<Pack<T, kC>*>(to + across * kC) = line;
+        *reinterpret_cast<Pack<S, kC>*>(to + across * kC) = line;
       }
     }
     __syncthreads();
@@ -271,16 +259,16 @@ class SmallTile {
 // The product's own result from its sum: alpha, beta and the bias, rounded as it is stored.
 template <class S, int kSlots>
 struct ProductResult {
-  using N = decltype(widen(S()));
+  using N = Num<S>;
   N bias[kSlots];
   __device__ __forceinline__ void load(const SmallProduct& p, int slot, int row, int column) {
     if (p.bias == nullptr) return;
-    bias[slot] = widen(static_cast<const S*>(p.bias)[row * p.bias_row + column * p.bias_column]);
+    bias[slot] = N(static_cast<const S*>(p.bias)[row * p.bias_row + column * p.bias_column]);
   }
   __device__ __forceinline__ S value(const SmallProduct& p, int slot, N sum) const {
     if (p.alpha != 1) sum = N(p.alpha) * sum;
     if (p.bias != nullptr) sum = sum + (p.beta != 1 ? N(p.beta) * bias[slot] : bias[slot]);
-    return narrow<S>(sum);
+    return sum.v;
   }
 };
 
