@@ -29,7 +29,7 @@ int row_of(const Segment& s, const SegmentOp& add, int y, i64 columns) {
   const int row = add.in[0] == y ? add.in[1] : add.in[0];
   if (row < 0 || row == y || s.meta(row).dtype != s.meta(y).dtype) return -1;
   const Dims& sizes = s.meta(y).sizes;
-  if (sizes.back() != columns) return -1;
+  if (sizes.size() == 0 || sizes.back() != columns) return -1;
   const Dims strides = broadcast_strides(s.meta(row), sizes);
   for (int d = 0; d + 1 < sizes.size(); ++d) {
     if (sizes[d] != 1 && strides[d] != 0) return -1;

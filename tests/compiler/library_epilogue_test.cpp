@@ -204,6 +204,10 @@ TEST(LibraryEpilogue, OtherAdditionsAndOtherReadersStayApart) {
     kept.op(kAdd, {kept.op(kMatmul, {kept.x, kept.w}, true), kept.row}, true);
     EXPECT_EQ(kept.joined(level), "");
 
+    Layer dot(DType::f32);
+    dot.op(kAdd, {dot.op(kMatmul, {dot.row, dot.row}), dot.b.input(dot.dense({}))}, true);
+    EXPECT_EQ(dot.joined(level), "");
+
     Layer small(DType::f32, 64, 64, 64);
     small.op(kAdd, {small.op(kMatmul, {small.x, small.w}), small.row}, true);
     EXPECT_EQ(small.joined(level), "");

@@ -113,6 +113,21 @@ TEST_F(EpilogueGpu, ARowIsAddedInTheProductsLaunchWithEagersBits) {
   }
 }
 
+TEST_F(EpilogueGpu, ARowIsAddedToDoublesAndToBatchesWithEagersBits) {
+  const auto body = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+    return sum(matmul(x, w) + b, {-2});
+  };
+  for (const auto& [t, sizes] : {std::pair<DType, Dims>{DType::f64, {300, 520}},
+                                 {DType::f32, {3, 200, 520}},
+                                 {DType::f32, {1, 520}}}) {
+    const auto f = compile(body);
+    const Tensor x = normal(sizes).to(t), w = normal({520, 700}).to(t), b = normal({700}).to(t);
+    for (int call = 0; call < 3; ++call) {
+      EXPECT_TRUE(same_bits(f(x, w, b), body(x, w, b))) << name(t) << " " << to_string(sizes);
+    }
+  }
+}
+
 TEST_F(EpilogueGpu, ReluAtLevelLibraryIsExactWhereSumsAre) {
   const auto body = [](const Tensor& x, const Tensor& w, const Tensor& b) {
     return relu(linear(x, w, b));
