@@ -119,8 +119,14 @@ struct Gelu {
   }
 };
 
-// gelu(approximate="tanh"): x (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), written
-// as x sigmoid(2 u), which does not cancel for negative x.
+// (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3), as sigmoid(2 u), which does not
+// cancel for negative x. A GPU has one of its own for floats.
+template <class S>
+INGOT_HD S tanh_normal_cdf(S x) {
+  return sigmoid(x * (S(1.5957691216057308) + S(0.07135481627260025) * (x * x)));
+}
+
+// gelu(approximate="tanh")
 struct GeluTanh {
   static constexpr const char* name = "gelu_tanh";
   static constexpr DTypeRule rule = DTypeRule::same;
@@ -135,13 +141,12 @@ struct GeluTanh {
                                       {{4}, 3.9999297540518075}};
   template <class S>
   INGOT_HD static S value(S x) {
-    return x * sigmoid(x * (S(1.5957691216057308) + S(0.07135481627260025) * (x * x)));
+    return x * tanh_normal_cdf(x);
   }
   template <class S>
   INGOT_HD static S grad(S x, S, S dy) {
-    const S z = x * x;
-    const S s = sigmoid(x * (S(1.5957691216057308) + S(0.07135481627260025) * z));
-    const S slope = S(1.5957691216057308) + S(0.21406444881780075) * z;
+    const S s = tanh_normal_cdf(x);
+    const S slope = S(1.5957691216057308) + S(0.21406444881780075) * (x * x);
     return dy * (s + x * slope * (s * (S(1) - s)));
   }
 };
