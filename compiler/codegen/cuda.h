@@ -12,7 +12,7 @@
 namespace ingot::compiler {
 
 // Raised when generated text changes for the same program: it is part of every kernel's key.
-inline constexpr int kCudaGeneratorVersion = 3;
+inline constexpr int kCudaGeneratorVersion = 4;
 inline constexpr unsigned kCudaThreads = 256;
 inline constexpr int kCudaAxes = 8;
 
@@ -45,12 +45,13 @@ struct CudaRows {
   int together = 1;    // rows of a block
   int held = 1;        // rows in registers at once, at most
   bool whole = true;   // rows are whole vectors
+  bool full = false;   // that fill all slots of a block with one row
   bool outer = false;  // rows along more than one axis
 };
 // rows: the program's memory operands over RowSpace::leading(), collapsed.
 CudaRows cuda_rows(const RowProgram& program, const Nest& rows);
 // Elements a thread may hold in registers.
-inline constexpr int kMostHeldElements = 64;
+inline constexpr int kMostHeldElements = 96;
 
 // Of a group of rows: extern "C" ingot_run over one parameter: for each memory operand its address
 // and its strides between rows and along one (8 bytes each); rows (8 bytes); elements of a row,

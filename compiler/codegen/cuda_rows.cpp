@@ -22,19 +22,96 @@ bool is_row(const RowProgram& p, const Operand& o) {
   return o.kind == Operand::temporary && p.temporaries[static_cast<std::size_t>(o.index)].row;
 }
 
+// Which rows are not held in registers. Operands that are read, and results that are computed,
+// where the one instruction that needs them does its work; where that is for each instruction,
+// since one with such a result does its own later; and results that are only stored.
+class Passing {
+ public:
+  explicit Passing(const RowProgram& p) : p_(p) {
+    const int n = static_cast<int>(p.code.size());
+    for (int k = 0; k < n; ++k) {
+      const RowInstruction& code = p.code[static_cast<std::size_t>(k)];
+      for (std::size_t o = 0; o < code.in.size(); ++o) {
+        Use& use = uses_[place_of(code.in[o])];
+        ++use.count;
+        use.at = k;
+        use.once = code.kind == RowInstruction::along ||
+                   (code.kind == RowInstruction::whole && code.row->is_seen_once(o));
+      }
+    }
+    works_at_.resize(p.code.size());
+    lazy_.resize(p.code.size());
+    for (int k = n - 1; k >= 0; --k) {
+      const auto i = static_cast<std::size_t>(k);
+      lazy_[i] = is_lazy(k);
+      works_at_[i] = lazy_[i] ? works_at(uses_.at(place_of(p.code[i].out[0])).at) : k;
+    }
+  }
+
+  bool passes(const Operand& o) const {
+    if (o.kind != Operand::memory || o.index < p_.written || !is_row(p_, o)) return false;
+    const auto use = uses_.find(place_of(o));
+    return use != uses_.end() && use->second.count == 1 && use->second.once;
+  }
+  bool lazy(int k) const { return lazy_[static_cast<std::size_t>(k)]; }
+  bool only_stored(int k) const {
+    const RowInstruction& code = p_.code[static_cast<std::size_t>(k)];
+    return can_be_lazy(code) && code.out[0].kind == Operand::memory &&
+           uses_.count(place_of(code.out[0])) == 0;
+  }
+  int works_at(int k) const { return works_at_[static_cast<std::size_t>(k)]; }
+
+ private:
+  struct Use {
+    int count = 0, at = 0;  // the last one
+    bool once = false;
+  };
+
+  static bool can_be_lazy(const RowInstruction& code) {
+    return code.kind == RowInstruction::along ||
+           (code.kind == RowInstruction::whole && code.row->held_lazily != nullptr);
+  }
+
+  // Nothing may be stored, and no row be reduced, before the row is computed.
+  bool is_lazy(int k) const {
+    const RowInstruction& code = p_.code[static_cast<std::size_t>(k)];
+    if (!can_be_lazy(code) || code.out[0].kind != Operand::temporary) return false;
+    const auto found = uses_.find(place_of(code.out[0]));
+    if (found == uses_.end() || found->second.count != 1 || !found->second.once) return false;
+    for (int i = k; i < works_at(found->second.at); ++i) {
+      const RowInstruction& between = p_.code[static_cast<std::size_t>(i)];
+      if (i > k && between.kind == RowInstruction::whole) return false;
+      for (const Operand& o : between.out) {
+        if (o.kind == Operand::memory) return false;
+      }
+    }
+    return true;
+  }
+
+  const RowProgram& p_;
+  std::map<Place, Use> uses_;
+  std::vector<bool> lazy_;
+  std::vector<int> works_at_;
+};
+
 // The most rows that are known at once, from the instruction that loads or makes them to the last
 // that reads them.
 int rows_held(const RowProgram& p) {
+  const Passing passing(p);
   std::map<Place, std::pair<int, int>> life;
+  const auto see = [&](const Operand& o, int from, int to) {
+    if (!is_row(p, o) || passing.passes(o)) return;
+    auto [at, fresh] = life.try_emplace(place_of(o), from, to);
+    at->second.second = std::max(at->second.second, to);
+  };
   for (int k = 0; k < static_cast<int>(p.code.size()); ++k) {
     const RowInstruction& code = p.code[static_cast<std::size_t>(k)];
-    for (const auto* list : {&code.in, &code.out}) {
-      for (const Operand& o : *list) {
-        if (!is_row(p, o)) continue;
-        auto [at, fresh] = life.try_emplace(place_of(o), k, k);
-        at->second.second = k;
-      }
-    }
+    for (const Operand& o : code.in) see(o, k, passing.works_at(k));
+    for (std::size_t o = passing.lazy(k) ? 1 : 0; o < code.out.size(); ++o) see(code.out[o], k, k);
+  }
+  for (int k = 0; k < static_cast<int>(p.code.size()); ++k) {
+    if (!passing.lazy(k) && !passing.only_stored(k)) continue;
+    life.erase(place_of(p.code[static_cast<std::size_t>(k)].out[0]));
   }
   int most = 1;
   for (int k = 0; k < static_cast<int>(p.code.size()); ++k) {
@@ -50,7 +127,7 @@ int rows_held(const RowProgram& p) {
 
 class Writer {
  public:
-  Writer(const RowProgram& p, const CudaRows& rows) : p_(p), rows_(rows) {}
+  Writer(const RowProgram& p, const CudaRows& rows) : p_(p), rows_(rows), passing_(p) {}
 
   std::string text() {
     std::vector<const OpInfo*> ops;
@@ -64,7 +141,7 @@ class Writer {
       const RowInstruction& code = p_.code[i];
       switch (code.kind) {
         case RowInstruction::along:
-          write_along(code);
+          write_along(code, i);
           break;
         case RowInstruction::once:
           write_once(code);
@@ -102,10 +179,13 @@ class Writer {
         "}};\n"
         "constexpr int kSlots = {}, kWidth = {}, kLanes = {}, kThreads = {};\n"
         "constexpr int kBlocks = row_blocks(kWidth, kSlots, {}, kThreads);\n"
-        "constexpr bool kWhole = {};\n"
-        "template <class S>\nusing Row = RowValues<kSlots, HeldRow<S, kWidth, kWhole>>;\n"
-        "template <class S, bool kDense>\nusing Load = HeldLoad<S, kWidth, kWhole, kDense>;\n",
-        rows_.slots, rows_.width, rows_.lanes, threads, rows_.held, rows_.whole);
+        "constexpr RowFill kFill = RowFill::{};\n"
+        "template <class S>\nusing Row = RowValues<kSlots, HeldRow<S, kWidth, kFill>>;\n"
+        "template <class S, bool kDense>\nusing Load = HeldLoad<S, kWidth, kFill, kDense>;\n",
+        rows_.slots, rows_.width, rows_.lanes, threads, rows_.held + 1,
+        rows_.full    ? "lanes"
+        : rows_.whole ? "vectors"
+                      : "any");
     text_ +=
         "extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks)\n"
         "    ingot_run(const Params p) {\n"
@@ -151,8 +231,13 @@ class Writer {
       if (m.walk.inner == 0) {
         add("const auto m{} = load_value(at, {});\n", o.index, address(o.index));
       } else {
-        add("const Row<{0}> m{1}(at, Load<{0}, {2}>{{{3}, p.in[{1}].step}});\n", type, o.index,
-            m.walk.inner == 1, address(o.index));
+        const std::string load = fmt::format("Load<{}, {}>{{{}, p.in[{}].step}}", type,
+                                             m.walk.inner == 1, address(o.index), o.index);
+        add("const {} m{}{{at, {}}};\n",
+            passing_.passes(o)
+                ? fmt::format("RowReads<kSlots, Load<{}, {}>>", type, m.walk.inner == 1)
+                : fmt::format("Row<{}>", type),
+            o.index, load);
       }
     }
     return fmt::format("m{}", o.index);
@@ -182,11 +267,25 @@ class Writer {
         variable(out));
   }
 
-  void write_along(const RowInstruction& code) {
+  // Whether an instruction's row is not held but computed where it is read or stored.
+  bool passes(std::size_t i) const {
+    return passing_.lazy(static_cast<int>(i)) || passing_.only_stored(static_cast<int>(i));
+  }
+  void finish_passing(const Operand& out) {
+    if (out.kind != Operand::memory) return;
+    add("store_lazy<kSlots, kFill>(at, {}, {});\n", address(out.index), variable(out));
+  }
+
+  void write_along(const RowInstruction& code, std::size_t i) {
     std::string values;
     for (const Operand& o : code.in) values += ", " + value(o);
+    if (passes(i)) {
+      add("const auto {} = row_lazy<{}, {}, kWidth>({});  // {}\n", variable(code.out[0]),
+          operation(code), stored_type(code.out[0].dtype), values.substr(2), op_name(code.op));
+      return finish_passing(code.out[0]);
+    }
     declare(code.out[0]);
-    add("row_held<{}>({}{});  // {}\n", operation(code), variable(code.out[0]), values,
+    add("row_held<{}>(at, {}{});  // {}\n", operation(code), variable(code.out[0]), values,
         op_name(code.op));
     finish(code.out[0]);
   }
@@ -212,14 +311,18 @@ class Writer {
           fmt::runtime(pattern), fmt::arg("t", c_type(code.compute)), fmt::arg("a", in[0]),
           fmt::arg("b", in[1]), fmt::arg("c", in[2]), fmt::arg("d", in[3]), fmt::arg("e", in[4]),
           fmt::arg("y", variable(code.out[0])), fmt::arg("s", fmt::format("c{}", code.scalar)),
-          fmt::arg("i", i), fmt::arg("u", 3 * i));
+          fmt::arg("i", i), fmt::arg("u", 3 * i), fmt::arg("r", stored_type(code.out[0].dtype)));
     };
     for (std::size_t k = 0; k < code.in.size(); ++k) {
       in[k] = value(code.in[k]);
       if (k == 0 && row.held_first != nullptr) add("{};\n", text(row.held_first));
     }
     for (std::size_t k = code.in.size(); k < 5; ++k) in[k] = "Absent()";
-    if (row.held_statement != nullptr) {
+    if (row.held_lazily != nullptr && passes(i)) {
+      add("const auto {} = {};  // {}\n", variable(code.out[0]), text(row.held_lazily),
+          code.op->name);
+      finish_passing(code.out[0]);
+    } else if (row.held_statement != nullptr) {
       declare(code.out[0]);
       add("{};  // {}\n", text(row.held_statement), code.op->name);
       finish(code.out[0]);
@@ -233,6 +336,7 @@ class Writer {
 
   const RowProgram& p_;
   const CudaRows& rows_;
+  const Passing passing_;
   std::set<int> loaded_;
   std::string text_;
 };
@@ -249,6 +353,7 @@ CudaRows cuda_rows(const RowProgram& p, const Nest& nest) {
   rows.together = rows_per_block(shape.lanes);
   rows.held = rows_held(p);
   rows.whole = n % rows.width == 0;
+  rows.full = rows.together == 1 && n == i64{rows.slots} * rows.lanes * rows.width;
   rows.outer = nest.dim() > 1;
   return rows;
 }

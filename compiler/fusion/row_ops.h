@@ -41,6 +41,9 @@ struct RowOp {
   const char* held_first = nullptr;
   const char* held_statement = nullptr;
   const char* held_values[kMaxOutputs] = {};
+  // The row that the statement makes as a value that is computed where it is read, {r} being its
+  // type. Null: it is held.
+  const char* held_lazily = nullptr;
   // One value a row, summed up in the order of memory: the operand must be row-major.
   bool reduces = false;
   // How the results of the blocks of a long row are reduced again, before its number divides them;
@@ -49,8 +52,10 @@ struct RowOp {
   // The host number that it computes with.
   std::optional<ScalarUse::Kind> scalar = {};
   unsigned row_values = 0;  // bit k: operand k is one value a row
+  unsigned seen_once = 0;   // bit k: operand k is read in one pass, after all others
 
   bool is_row_value(std::size_t operand) const { return (row_values >> operand & 1u) != 0; }
+  bool is_seen_once(std::size_t operand) const { return (seen_once >> operand & 1u) != 0; }
 };
 
 // nullptr: not an op of rows.

@@ -16,45 +16,98 @@ struct ColumnLane {
   int lane, lanes;   // of the rows
 };
 
-// The states of this thread's columns over all rows of the piece, in the threads of row lane 0.
-// load(row) -> States. To be called once in a kernel, by all kColumnThreads threads; thread t is
-// row lane t / (kColumnThreads / lanes).
+// Of a row lane: load(r, u) -> States of row r + u * at.lanes, added up in order from row
+// at.begin + at.lane on. Load::ahead: whether the next loads are on their way while the last ones
+// are added, which takes registers.
 template <class R, int kWidth, class Load>
-__device__ __forceinline__ States<R, kWidth> reduce_column(const ColumnLane& at, const Load& load) {
-  using State = typename R::State;
-  constexpr int kAhead = vectors_ahead<State, kWidth, 8>;
-  States<R, kWidth> sum;
+__device__ __forceinline__ States<R, kWidth> reduce_row_lane(const ColumnLane& at,
+                                                             const Load& load) {
+  constexpr int kAhead = vectors_ahead<typename R::State, kWidth, 8>;
+  using Vector = States<R, kWidth>;
+  Vector sum;
 #pragma unroll
   for (int e = 0; e < kWidth; ++e) sum.v[e] = R::identity();
-  const auto add = [&](const States<R, kWidth>& s) {
+  const auto add = [&](const Vector& s) {
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) sum.v[e] = R::merge(sum.v[e], s.v[e]);
   };
+  const Int64 pace = kAhead * at.lanes, whole = at.end - (kAhead - 1) * at.lanes;
   Int64 r = at.begin + at.lane;
-#pragma unroll 1
-  for (; r + (kAhead - 1) * at.lanes < at.end; r += kAhead * at.lanes) {
-    States<R, kWidth> s[kAhead];
+  Vector s[kAhead];
+  const auto load_all = [&](Vector* to) {
 #pragma unroll
-    for (int u = 0; u < kAhead; ++u) s[u] = load(r + u * at.lanes);
+    for (int u = 0; u < kAhead; ++u) to[u] = load(r, u);
+    r += pace;
+  };
+  const auto add_all = [&] {
 #pragma unroll
     for (int u = 0; u < kAhead; ++u) add(s[u]);
-  }
+  };
+  if constexpr (Load::ahead) {
+    if (r < whole) {
+      load_all(s);
 #pragma unroll 1
-  for (; r < at.end; r += at.lanes) add(load(r));
+      while (r < whole) {
+        Vector next[kAhead];
+        load_all(next);
+        add_all();
+#pragma unroll
+        for (int u = 0; u < kAhead; ++u) s[u] = next[u];
+      }
+      add_all();
+    }
+  } else {
+#pragma unroll 1
+    while (r < whole) {
+      load_all(s);
+      add_all();
+    }
+  }
+  if constexpr (Load::ahead) {
+    if (r >= at.end) return sum;
+#pragma unroll
+    for (int u = 0; u < kAhead - 1; ++u) {
+      if (r + u * at.lanes < at.end) s[u] = load(r, u);
+    }
+#pragma unroll
+    for (int u = 0; u < kAhead - 1; ++u) {
+      if (r + u * at.lanes < at.end) add(s[u]);
+    }
+  } else {
+#pragma unroll 1
+    for (; r < at.end; r += at.lanes) add(load(r, 0));
+  }
+  return sum;
+}
 
-  __shared__ State of_lane[kWidth][kColumnThreads];
+// The states of this thread's columns over all rows of the piece, in the threads of row lane 0. To
+// be called once in a kernel, by all kColumnThreads threads; thread t is row lane
+// t / (kColumnThreads / lanes).
+template <class R, int kWidth, class Load>
+__device__ __forceinline__ States<R, kWidth> reduce_column(const ColumnLane& at, const Load& load) {
+  States<R, kWidth> sum = reduce_row_lane<R, kWidth>(at, load);
+  // In halves: warps first, by the first one alone, then its own threads.
+  constexpr int kWarps = kColumnThreads / kWarp;
+  __shared__ typename R::State of_warp[kWidth][kColumnThreads];
   const int thread = static_cast<int>(threadIdx.x), side = kColumnThreads / at.lanes;
 #pragma unroll
-  for (int e = 0; e < kWidth; ++e) of_lane[e][thread] = sum.v[e];
-  for (int half = at.lanes / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (at.lane < half) {
+  for (int e = 0; e < kWidth; ++e) of_warp[e][thread] = sum.v[e];
+  __syncthreads();
+  if (thread >= kWarp) return sum;
 #pragma unroll
-      for (int e = 0; e < kWidth; ++e) {
-        sum.v[e] = R::merge(sum.v[e], of_lane[e][thread + half * side]);
-        of_lane[e][thread] = sum.v[e];
-      }
+  for (int e = 0; e < kWidth; ++e) {
+    typename R::State x[kWarps];
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) x[w] = of_warp[e][w * kWarp + thread];
+#pragma unroll
+    for (int half = kWarps / 2; half > 0; half /= 2) {
+#pragma unroll
+      for (int w = 0; w < half; ++w) x[w] = R::merge(x[w], x[w + half]);
     }
+    for (int step = kWarp / 2; step >= side; step /= 2) {
+      x[0] = R::merge(x[0], shuffle_xor(x[0], step));
+    }
+    sum.v[e] = x[0];
   }
   return sum;
 }

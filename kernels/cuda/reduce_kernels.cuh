@@ -76,7 +76,7 @@ inline constexpr bool is_whole_load<RowLoad<S, true>> = true;
 template <class Op, class Load>
 struct RowPieceLoad {
   static constexpr int width = Load::width;
-  static constexpr bool whole = is_whole_load<Load>;
+  static constexpr RowFill fill = is_whole_load<Load> ? RowFill::vectors : RowFill::any;
   const ReduceTask& p;
   Load load;
   Int64 begin;  // place of element 0
@@ -121,17 +121,120 @@ __global__ void __launch_bounds__(kMostRowLanes, row_blocks(4, 4, 1, kMostRowLan
   if (live && at.lane == 0) Op::store(p, q, state);
 }
 
+// Rows of whole vectors that lanes hold few of: a thread is a lane of several warps of the rows'
+// shape, one after the other, so that more loads are on their way. The order is that of the shape.
+template <class Op, class Load>
+inline constexpr int turn_vectors = vectors_ahead<typename Op::Reducer::State, Load::width, 8>;
+struct RowTurns {
+  int lanes;     // of the shape
+  int warps;     // of a block
+  int per_row;   // warps of the shape that a row takes, or
+  int per_warp;  // rows of such a warp
+  int together;  // rows of a block
+};
+inline RowTurns row_turns(int lanes, int turns) {
+  RowTurns r{lanes, 4, lanes > kWarp ? lanes / kWarp : 1, lanes < kWarp ? kWarp / lanes : 1, 0};
+  const int least = (r.per_row + turns - 1) / turns;
+  if (least > 2) r.warps = least;
+  r.together = r.warps * turns / r.per_row * r.per_warp;
+  return r;
+}
+
+// The largest block of such a kernel: a row of 16 warps.
+inline constexpr int turn_threads(int turns) {
+  return turns > 4 ? kMostRowLanes / 4 : kMostRowLanes / turns;
+}
+
+template <class Op, class Load, int kSlots>
+__global__ void __launch_bounds__(turn_threads(turn_vectors<Op, Load> / kSlots),
+                                  turn_threads(turn_vectors<Op, Load> / kSlots) > 256
+                                      ? 2
+                                      : 768 / turn_threads(turn_vectors<Op, Load> / kSlots))
+    reduce_turns_kernel(const ReduceTask p, const RowTurns shape) {
+  wait_for_previous();
+  using R = typename Op::Reducer;
+  constexpr int kTurns = turn_vectors<Op, Load> / kSlots;
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, place = thread % kWarp;
+  const Int64 rows = p.groups * p.pieces, first_row = Int64(blockIdx.x) * shape.together;
+  const int row_in_warp = place / shape.lanes;  // 0 where a row takes whole warps
+  const int lane_in_warp = place - row_in_warp * shape.lanes;
+
+  States<R, Load::width> s[kTurns][kSlots];
+  int n[kTurns], row_in_block[kTurns], lane[kTurns];
+#pragma unroll
+  for (int t = 0; t < kTurns; ++t) {
+    const int unit = t * shape.warps + warp, outer = unit / shape.per_row;
+    row_in_block[t] = outer * shape.per_warp + row_in_warp;
+    lane[t] = (unit - outer * shape.per_row) * kWarp + lane_in_warp;
+    const Int64 q = first_row + row_in_block[t];
+    const bool live = row_in_block[t] < shape.together && q < rows;
+    Int64 row = live ? q : 0, begin = 0;
+    if (p.pieces > 1) {
+      row = static_cast<unsigned>(row) / static_cast<unsigned>(p.pieces);  // of 8192 elements
+      begin = live ? (q - row * p.pieces) * p.piece : 0;
+    }
+    const Int64 left = p.n - begin < p.piece ? p.n - begin : p.piece;
+    n[t] = live ? static_cast<int>(left) : 0;
+    const RowPieceLoad<Op, Load> load{p, LoadFrom<Load>::at(p, row_begin(p.at, row) + begin), begin,
+                                      nullptr, Num<typename Op::Value>(0)};
+#pragma unroll
+    for (int slot = 0; slot < kSlots; ++slot) {
+      const int i = (slot * shape.lanes + lane[t]) * Load::width;
+      s[t][slot] = load(i, n[t] - i);
+    }
+  }
+
+  constexpr int kMostUnits = 32;  // 4 warps in 8 turns, or what a row of 16 warps takes
+  __shared__ typename R::State of_unit[kMostUnits];
+#pragma unroll
+  for (int t = 0; t < kTurns; ++t) {
+    typename R::State sum = R::identity();
+#pragma unroll
+    for (int slot = 0; slot < kSlots; ++slot) {
+      const int i = (slot * shape.lanes + lane[t]) * Load::width;
+      sum = R::merge(sum, s[t][slot].template fold<RowFill::vectors>(n[t] - i));
+    }
+    if (shape.lanes < kWarp) {
+      for (int step = shape.lanes / 2; step > 0; step /= 2) {
+        sum = R::merge(sum, shuffle_xor(sum, step));
+      }
+    } else {
+      sum = fold_threads<R, kWarp / 2>(sum);
+    }
+    if (shape.per_row > 1) {
+      if (place == 0) of_unit[t * shape.warps + warp] = sum;
+    } else if (lane[t] == 0 && row_in_block[t] < shape.together) {
+      const Int64 q = first_row + row_in_block[t];
+      if (q < rows) Op::store(p, q, sum);
+    }
+  }
+  if (shape.per_row == 1) return;
+  __syncthreads();
+  const int span = shape.per_row > 4 ? kMostRowLanes / kWarp : 4;
+  const int mine = thread / span, other = thread - mine * span;
+  const bool live = mine < shape.together;
+  auto sum = live && other < shape.per_row ? of_unit[mine * shape.per_row + other] : R::identity();
+  if (shape.per_row > 4) sum = fold_threads<R, kMostRowLanes / kWarp / 2, 4>(sum);
+  sum = fold_threads<R, 2>(sum);
+  if (live && other == 0 && first_row + mine < rows) Op::store(p, first_row + mine, sum);
+}
+
 template <class Op, class Load>
 struct ColumnPieceLoad {
   static constexpr int width = Load::width;
+  static constexpr bool ahead = is_whole_load<Load>;
   const ReduceTask& p;
   Load load;
   const Int64* places;
   int left;  // columns
   RowVector<typename Op::Value, width> centre;
+  int lanes;    // of the rows
+  Int64 apart;  // elements between rows of neighbouring u
 
-  __device__ __forceinline__ States<typename Op::Reducer, width> operator()(Int64 r) const {
-    const auto v = load(r * p.step, Int64(left));
+  __device__ __forceinline__ States<typename Op::Reducer, width> operator()(Int64 first,
+                                                                            int u) const {
+    const auto v = load(first * p.step + u * apart, Int64(left));
+    const Int64 r = first + u * lanes;
     States<typename Op::Reducer, width> s;
 #pragma unroll
     for (int e = 0; e < width; ++e) {
@@ -158,9 +261,13 @@ __global__ void __launch_bounds__(kColumnThreads)
   for (int e = 0; e < width; ++e) {
     centre.v[e] = Op::centred && e < left ? element_of<T>(p.centre, result + e) : Num<T>(0);
   }
-  const ColumnPieceLoad<Op, Load> load{p, LoadFrom<Load>::at(p, first),
-                                       p.places == nullptr ? nullptr : p.places + first, left,
-                                       centre};
+  const ColumnPieceLoad<Op, Load> load{p,
+                                       LoadFrom<Load>::at(p, first),
+                                       p.places == nullptr ? nullptr : p.places + first,
+                                       left,
+                                       centre,
+                                       at.rows.lanes,
+                                       at.rows.lanes * p.step};
   const auto states = reduce_column<typename Op::Reducer, width>(at.rows, load);
   if (at.rows.lane != 0) return;
 #pragma unroll
@@ -171,12 +278,28 @@ __global__ void __launch_bounds__(kColumnThreads)
 
 template <class Op, class Load>
 void launch_rows_of(const ReduceTask& task) {
-  const int lanes = row_shape(task.pieces > 1 ? task.piece : task.n, Load::width).lanes;
-  const int together = rows_per_block(lanes);
+  const Int64 rows = task.groups * task.pieces;
+  const RowShape shape = row_shape(task.pieces > 1 ? task.piece : task.n, Load::width);
+  if constexpr (is_whole_load<Load> && Load::width > 2) {
+    constexpr int kVectors = turn_vectors<Op, Load>;
+    const auto go = [&](auto kernel, int slots) {
+      const RowTurns turns = row_turns(shape.lanes, kVectors / slots);
+      launch(kernel,
+             {(rows + turns.together - 1) / turns.together,
+              static_cast<unsigned>(turns.warps * kWarp)},
+             task, turns);
+    };
+    if (shape.slots == 1) return go(reduce_turns_kernel<Op, Load, 1>, 1);
+    if (shape.slots == 2) return go(reduce_turns_kernel<Op, Load, 2>, 2);
+    if (shape.slots == 3 || shape.slots == 4) return go(reduce_turns_kernel<Op, Load, 4>, 4);
+    if constexpr (kVectors == 8) {
+      if (shape.slots > 0) return go(reduce_turns_kernel<Op, Load, 8>, 8);
+    }
+  }
+  const int together = rows_per_block(shape.lanes);
   launch(reduce_rows_kernel<Op, Load>,
-         {(task.groups * task.pieces + together - 1) / together,
-          static_cast<unsigned>(lanes * together)},
-         task, lanes);
+         {(rows + together - 1) / together, static_cast<unsigned>(shape.lanes * together)}, task,
+         shape.lanes);
 }
 
 template <class Op, class Load>

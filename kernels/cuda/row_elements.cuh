@@ -13,7 +13,8 @@ template <class S, bool kWhole>
 struct RowLoad {
   using Value = typename ComputeTypeOf<S>::type;
   static constexpr int width = 16 / sizeof(S);
-  static constexpr bool whole = kWhole, is_16_bit = sizeof(S) == 2;
+  static constexpr RowFill fill = kWhole ? RowFill::vectors : RowFill::any;
+  static constexpr bool is_16_bit = sizeof(S) == 2;
   const S* x;
   bool vectors;
 

@@ -22,6 +22,13 @@ __device__ __forceinline__ RowLoad<S, (kSlots > 0)> load_row(const RowTask& p, c
                                                              Int64 row) {
   return {static_cast<const S*>(in.data) + row_begin(in.places, row), p.vectors};
 }
+// Its values, in registers if there are slots.
+template <class S, int kSlots>
+__device__ __forceinline__ auto row_values(const LaneOf<kSlots>& at, const RowTask& p,
+                                           const RowOperand& in, Int64 row) {
+  const auto load = load_row<S, kSlots>(p, in, row);
+  return RowValues<kSlots, RowLoad<S, (kSlots > 0)>>(at, load);
+}
 template <class S, int kSlots>
 __device__ __forceinline__ RowStore<S, (kSlots > 0)> store_row(const RowTask& p, Int64 row) {
   return {static_cast<S*>(p.out.data) + row_begin(p.out.places, row), p.vectors};

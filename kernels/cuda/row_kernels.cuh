@@ -52,17 +52,30 @@ void launch_row_formula(const typename F<S, 0>::Task& task) {
   const LaunchShape grid{.blocks = (task.rows + together - 1) / together,
                          .threads = static_cast<unsigned>(shape.lanes * together)};
   const auto go = [&](auto kernel) { launch(kernel, grid, task, shape.lanes); };
+  if constexpr (requires { task.at_once; }) {
+    if (task.at_once) {
+      const Int64 threads = (task.rows * shape.lanes + kWarp - 1) / kWarp * kWarp;
+      return launch(row_kernel<F, S, 0, 0>, {1, static_cast<unsigned>(threads)}, task, shape.lanes);
+    }
+  }
   if constexpr (kHeld) {
     if (task.vectors && task.n % width == 0) {
       if constexpr (has_fixed_lanes<F<S, 0>>) {
-        if (shape.slots == 2 && shape.lanes == 512) return go(row_kernel<F, S, 2, 512>);
-        if (shape.slots == 2 && shape.lanes == 256) return go(row_kernel<F, S, 2, 256>);
-        if (shape.slots == 2 && shape.lanes == 128) return go(row_kernel<F, S, 2, 128>);
-        if (shape.slots == 4 && shape.lanes == 512) return go(row_kernel<F, S, 4, 512>);
+        if (width == 4 && shape.slots == 2 && shape.lanes == 128) {
+          return go(row_kernel<F, S, 2, 128>);
+        }
+        if (shape.slots == 4) {
+          if (width == 4 && shape.lanes == 192) return go(row_kernel<F, S, 4, 192>);
+          if (width == 8 && shape.lanes == 32) return go(row_kernel<F, S, 4, 32>);
+          if (width == 8 && shape.lanes == 64) return go(row_kernel<F, S, 4, 64>);
+          if (shape.lanes == 128) return go(row_kernel<F, S, 4, 128>);
+          if (shape.lanes == 256) return go(row_kernel<F, S, 4, 256>);
+          if (shape.lanes == 512) return go(row_kernel<F, S, 4, 512>);
+        }
       }
       if (shape.slots == 1) return go(row_kernel<F, S, 1, 0>);
       if (shape.slots == 2) return go(row_kernel<F, S, 2, 0>);
-      if (shape.slots == 4) return go(row_kernel<F, S, 4, 0>);
+      if (shape.slots == 3 || shape.slots == 4) return go(row_kernel<F, S, 4, 0>);
       if constexpr (most_slots(width) == 8) {
         if (shape.slots == 6) return go(row_kernel<F, S, 6, 0>);
         if (shape.slots == 8) return go(row_kernel<F, S, 8, 0>);

@@ -3,20 +3,103 @@
 // softmax, log_softmax, their gradients, logsumexp, layer_norm and its gradient, cross_entropy and
 // its gradient, the squares behind var. Must not know: storage, strides. Freestanding.
 //
-// Loads and stores are functors: load(i, left) -> RowVector, store(i, left, vector). Every thread
-// of the block calls a formula, also those without a row (at.n == 0).
+// Loads and stores are functors: load(i, left) -> RowVector, store(i, left, vector). A formula
+// whose result is a row ends in to(f, in...): the row of f(in...) of each element, of operands that
+// are rows, numbers or Absent. Every thread of the block calls a formula, also those without a row
+// (at.n == 0).
 #include <ingot/kernels/cuda/row_lanes.cuh>
 #include <ingot/kernels/ops/row_formulas.h>
 
 namespace ingot {
 inline namespace INGOT_ISA {
 
-template <int kSlots, class Load, class Store, class F>
-__device__ __forceinline__ void map_lanes(const LaneOf<kSlots>& at, const Store& store, F value) {
-  each_vector<kSlots, Load::width>(at, [&](int slot, auto i) {
-    const auto left = at.n - i;
-    if (left > 0) store(i, left, value(slot, i, left));
-  });
+// An operand that is read where it is needed, not held.
+template <int kSlots, class Load>
+struct RowReads {
+  LaneOf<kSlots> at;
+  Load load;
+};
+// A weight or bias that is not there.
+struct Absent {};
+
+// The vector of an operand at element i, and an element of that.
+template <int kSlots, class Load, class I>
+__device__ __forceinline__ auto vector_at(const RowValues<kSlots, Load>& x, int slot, I i, I left) {
+  return x.get(slot, i, left);
+}
+template <int kSlots, class Load, class I>
+__device__ __forceinline__ auto vector_at(const RowReads<kSlots, Load>& x, int, I i, I left) {
+  return x.load(i, left);
+}
+template <class N, class I>
+__device__ __forceinline__ N vector_at(N x, int, I, I) {
+  return x;
+}
+template <class T, int kWidth>
+__device__ __forceinline__ Num<T> element_at(const RowVector<T, kWidth>& x, int e) {
+  return x.v[e];
+}
+template <class N>
+__device__ __forceinline__ N element_at(N x, int) {
+  return x;
+}
+
+// f(in...) of each element.
+template <class T, int kWidth, class F, class... In>
+__device__ __forceinline__ RowVector<T, kWidth> map_vector(F f, const In&... in) {
+  RowVector<T, kWidth> y;
+#pragma unroll
+  for (int e = 0; e < kWidth; ++e) y.v[e] = f(element_at(in, e)...);
+  return y;
+}
+
+template <int kSlots, class Load, class Store>
+struct ToStore {
+  const LaneOf<kSlots>& at;
+  const Store& store;
+
+  template <class F, class... In>
+  __device__ __forceinline__ void operator()(F f, const In&... in) const {
+    each_vector<kSlots, Load::width>(at, [&](int slot, auto i) {
+      const auto left = at.n - i;
+      if (left <= 0) return;
+      store(i, left,
+            map_vector<typename Load::Value, Load::width>(f, vector_at(in, slot, i, left)...));
+    });
+  }
+};
+// By one of the formula's operands.
+template <int kSlots, class Load, class Store>
+__device__ __forceinline__ ToStore<kSlots, Load, Store> to_store(const LaneOf<kSlots>& at,
+                                                                 const RowValues<kSlots, Load>&,
+                                                                 const Store& store) {
+  return {at, store};
+}
+
+template <class N, class W>
+__device__ __forceinline__ N times(N x, W weight) {
+  return x * weight;
+}
+template <class N>
+__device__ __forceinline__ N times(N x, Absent) {
+  return x;
+}
+// x * weight + bias, rounded once where both are there.
+template <class N>
+__device__ __forceinline__ N scaled(N x, N weight, N bias) {
+  return fma(x, weight, bias);
+}
+template <class N>
+__device__ __forceinline__ N scaled(N x, N weight, Absent) {
+  return x * weight;
+}
+template <class N>
+__device__ __forceinline__ N scaled(N x, Absent, N bias) {
+  return x + bias;
+}
+template <class N>
+__device__ __forceinline__ N scaled(N x, Absent, Absent) {
+  return x;
 }
 
 // exp(x) of an element; of 16-bit rows, whose results keep 11 bits at most, by the power of two
@@ -82,34 +165,24 @@ __device__ __forceinline__ auto log_sum_lanes(const LaneOf<kSlots>& at,
   return LaneLogSum<T>{{m, log(total)}, total};
 }
 
-template <int kSlots, class Load, class Store>
-__device__ __forceinline__ void softmax_lanes(const LaneOf<kSlots>& at, const Load& load,
-                                              const Store& store) {
-  using T = typename Load::Value;
-  using Values = RowValues<kSlots, Load>;
-  Values x(at, load);
-  const LaneLogSum<T> s = log_sum_lanes<true, kSlots>(at, x);
+// x is spoilt where it is held.
+template <int kUse, int kSlots, class Load, class To>
+__device__ __forceinline__ void softmax_row(const LaneOf<kSlots>& at, RowValues<kSlots, Load>& x,
+                                            const To& to) {
+  using N = Num<typename Load::Value>;
+  constexpr bool kHeld = RowValues<kSlots, Load>::held;
+  const auto s = log_sum_lanes<kHeld, kSlots, kUse>(at, x);
   const CommonDivisor<Load> total(s.total);
-  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
-    auto v = x.get(slot, i, left);
-    for (int l = 0; l < Load::width; ++l) {
-      v.v[l] = total.divide(Values::held ? v.v[l] : row_exp<Load>(v.v[l] - s.sums.max));
-    }
-    return v;
-  });
+  const N m = s.sums.max;
+  to([=](N v) { return total.divide(kHeld ? v : row_exp<Load>(v - m)); }, x);
 }
 
-template <int kSlots, class Load, class Store>
-__device__ __forceinline__ void log_softmax_lanes(const LaneOf<kSlots>& at, const Load& load,
-                                                  const Store& store) {
+template <int kUse, int kSlots, class Load, class To>
+__device__ __forceinline__ void log_softmax_row(const LaneOf<kSlots>& at,
+                                                RowValues<kSlots, Load>& x, const To& to) {
   using T = typename Load::Value;
-  RowValues<kSlots, Load> x(at, load);
-  const rows::RowLogSum<T> s = log_sum_lanes<false, kSlots>(at, x).sums;
-  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
-    auto v = x.get(slot, i, left);
-    for (int l = 0; l < Load::width; ++l) v.v[l] = (v.v[l] - s.max) - s.log_total;
-    return v;
-  });
+  const rows::RowLogSum<T> s = log_sum_lanes<false, kSlots, kUse>(at, x).sums;
+  to([=](Num<T> v) { return (v - s.max) - s.log_total; }, x);
 }
 
 template <int kSlots, class Load>
@@ -133,34 +206,24 @@ __device__ __forceinline__ auto product_sum_lanes(const LaneOf<kSlots>& at,
   });
 }
 
-template <int kSlots, class Load, class Store>
-__device__ __forceinline__ void softmax_backward_lanes(const LaneOf<kSlots>& at,
-                                                       const Load& load_dy, const Load& load_y,
-                                                       const Store& store) {
-  RowValues<kSlots, Load> dy(at, load_dy), y(at, load_y);
-  const auto total = product_sum_lanes(at, dy, y);
-  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
-    auto v = dy.get(slot, i, left);
-    const auto p = y.get(slot, i, left);
-    for (int l = 0; l < Load::width; ++l) v.v[l] = p.v[l] * (v.v[l] - total);
-    return v;
-  });
+template <int kUse, int kSlots, class Load, class To>
+__device__ __forceinline__ void softmax_backward_row(const LaneOf<kSlots>& at,
+                                                     const RowValues<kSlots, Load>& dy,
+                                                     const RowValues<kSlots, Load>& y,
+                                                     const To& to) {
+  using N = Num<typename Load::Value>;
+  const N total = product_sum_lanes<kSlots, kUse>(at, dy, y);
+  to([=](N g, N p) { return p * (g - total); }, dy, y);
 }
 
-template <int kSlots, class Load, class Store>
-__device__ __forceinline__ void log_softmax_backward_lanes(const LaneOf<kSlots>& at,
-                                                           const Load& load_dy, const Load& load_y,
-                                                           const Store& store) {
-  using T = typename Load::Value;
-  RowValues<kSlots, Load> dy(at, load_dy), y(at, load_y);
-  const Num<T> total =
-      reduce_values_over<rows::SumRow, 0, kSlots>(at, dy, [](Num<T> g) { return g; });
-  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
-    auto v = dy.get(slot, i, left);
-    const auto l_ = y.get(slot, i, left);
-    for (int l = 0; l < Load::width; ++l) v.v[l] = v.v[l] - exp(l_.v[l]) * total;
-    return v;
-  });
+template <int kUse, int kSlots, class Load, class To>
+__device__ __forceinline__ void log_softmax_backward_row(const LaneOf<kSlots>& at,
+                                                         const RowValues<kSlots, Load>& dy,
+                                                         const RowValues<kSlots, Load>& y,
+                                                         const To& to) {
+  using N = Num<typename Load::Value>;
+  const N total = reduce_values_over<rows::SumRow, kUse, kSlots>(at, dy, [](N g) { return g; });
+  to([=](N g, N l) { return g - exp(l) * total; }, dy, y);
 }
 
 // centre_row(): the quotient, corrected by the mean of what is left.
@@ -225,29 +288,14 @@ __device__ __forceinline__ auto moments_lanes(const LaneOf<kSlots>& at, const Va
   return rows::RowMoments<T>{first + off, inverse_root(squares * per + eps)};
 }
 
-// Weight and bias: loads that may be absent, as `given` says.
-template <int kSlots, class Load, class Store>
-__device__ __forceinline__ auto layer_norm_lanes(const LaneOf<kSlots>& at, const Load& load,
-                                                 const Load& weight, const Load& bias,
-                                                 Num<typename Load::Value> eps,
-                                                 const Store& store) {
-  using T = typename Load::Value;
-  RowValues<kSlots, Load> x(at, load);
-  const rows::RowMoments<T> m = moments_lanes<kSlots>(at, x, eps);
-  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
-    auto v = x.get(slot, i, left);
-    for (int l = 0; l < Load::width; ++l) v.v[l] = m.normal(v.v[l]);
-    if (weight.given()) {
-      const auto w = weight(i, left);
-      for (int l = 0; l < Load::width; ++l) v.v[l] = v.v[l] * w.v[l];
-    }
-    if (bias.given()) {
-      const auto b = bias(i, left);
-      for (int l = 0; l < Load::width; ++l) v.v[l] = v.v[l] + b.v[l];
-    }
-    return v;
-  });
-  return m;
+// After moments_lanes.
+template <class Values, class Weight, class Bias, class To>
+__device__ __forceinline__ auto layer_norm_row(const Values& x, const Weight& weight,
+                                               const Bias& bias,
+                                               rows::RowMoments<typename Values::Value> m,
+                                               const To& to) {
+  using N = Num<typename Values::Value>;
+  return to([=](N v, auto w, auto b) { return scaled(m.normal(v), w, b); }, x, weight, bias);
 }
 
 // sum(g) and sum(g * h); g(slot, i, left): a vector of dy * weight.
@@ -266,43 +314,21 @@ __device__ __forceinline__ auto norm_gradient_sums(const LaneOf<kSlots>& at, con
   });
 }
 
-template <int kSlots, class Load, class Store>
-__device__ __forceinline__ void layer_norm_backward_lanes(const LaneOf<kSlots>& at,
-                                                          const Load& load_dy, const Load& load_x,
-                                                          const Load& weight,
-                                                          rows::RowMoments<typename Load::Value> m,
-                                                          const Store& store) {
+template <int kUse, int kSlots, class Load, class Weight, class To>
+__device__ __forceinline__ void layer_norm_backward_row(
+    const LaneOf<kSlots>& at, const RowValues<kSlots, Load>& dy, const RowValues<kSlots, Load>& x,
+    const Weight& weight, rows::RowMoments<typename Load::Value> m, const To& to) {
   using T = typename Load::Value;
-  RowValues<kSlots, Load> dy(at, load_dy), x(at, load_x);
-  const auto gradient = [&](int slot, auto i, auto left) {  // dy * weight
-    auto g = dy.get(slot, i, left);
-    if (weight.given()) {
-      const auto w = weight(i, left);
-      for (int l = 0; l < Load::width; ++l) g.v[l] = g.v[l] * w.v[l];
-    }
-    return g;
+  using N = Num<T>;
+  const auto gradient = [&](int slot, auto i, auto left) {
+    return map_vector<T, Load::width>([](N g, auto w) { return times(g, w); },
+                                      vector_at(dy, slot, i, left),
+                                      vector_at(weight, slot, i, left));
   };
-  if constexpr (RowValues<kSlots, Load>::held) {
-    each_vector<kSlots, Load::width>(
-        at, [&](int slot, auto i) { dy.put(slot, gradient(slot, i, at.n - i)); });
-  }
-  const auto g_of = [&](int slot, auto i, auto left) {
-    if constexpr (RowValues<kSlots, Load>::held) {
-      return dy.get(slot, i, left);
-    } else {
-      return gradient(slot, i, left);
-    }
-  };
-  const auto sums = norm_gradient_sums(at, g_of, x, m);
-  const Num<T> per(inverse_count<T>(at.n)), mean_g = sums.a * per, mean_gh = sums.b * per;
-  map_lanes<kSlots, Load>(at, store, [&](int slot, auto i, auto left) {
-    auto g = g_of(slot, i, left);
-    const auto v = x.get(slot, i, left);
-    for (int l = 0; l < Load::width; ++l) {
-      g.v[l] = m.rstd * ((g.v[l] - mean_g) - m.normal(v.v[l]) * mean_gh);
-    }
-    return g;
-  });
+  const auto sums = norm_gradient_sums<kSlots, kUse>(at, gradient, x, m);
+  const N per(inverse_count<T>(at.n)), mean_g = sums.a * per, mean_gh = sums.b * per;
+  to([=](N g, N v, auto w) { return m.rstd * ((times(g, w) - mean_g) - m.normal(v) * mean_gh); },
+     dy, x, weight);
 }
 
 // cross_entropy_row(). `at_target` and `target_weight` are x[target] and weight[target].

@@ -72,16 +72,22 @@ __device__ __forceinline__ auto shuffle_xor(Pair x, int mask) -> decltype(Pair{x
   return {shuffle_xor(x.a, mask), shuffle_xor(x.b, mask)};
 }
 
+// What `left` elements a row has from the beginning of a lane's vector on.
+enum class RowFill {
+  any,      // any number
+  vectors,  // none, or a whole vector
+  lanes     // a whole vector: every lane has a row and each slot of it is filled
+};
+
 // One state for each element of a vector.
 template <class R, int kWidth>
 struct States {
   typename R::State v[kWidth];
 
   // Folded in halves, element 0 with width / 2 and so on; those at `left` and beyond are left out.
-  // kWhole: `left` is never between 0 and the width.
-  template <bool kWhole, class I>
+  template <RowFill kFill, class I>
   __device__ __forceinline__ typename R::State fold(I left) {
-    if constexpr (!kWhole) {
+    if constexpr (kFill == RowFill::any) {
 #pragma unroll
       for (int e = 0; e < kWidth; ++e) v[e] = e < left ? v[e] : R::identity();
     }
@@ -90,7 +96,7 @@ struct States {
 #pragma unroll
       for (int e = 0; e < half; ++e) v[e] = R::merge(v[e], v[e + half]);
     }
-    return !kWhole || left > 0 ? v[0] : R::identity();
+    return kFill != RowFill::vectors || left > 0 ? v[0] : R::identity();
   }
 };
 
@@ -159,15 +165,14 @@ __device__ __forceinline__ void each_vector(const Lane& at, F f) {
   }
 }
 
-// One operand of a row. Load: width, Value, whole, and load(i, left) -> RowVector, of which the
-// first `left` elements are the row's and the others anything. whole: the row's length is a
-// multiple of the width.
+// One operand of a row. Load: width, Value, fill, and load(i, left) -> RowVector, of which the
+// first `left` elements are the row's and the others anything.
 template <int kSlots, class Load>
 class RowValues {
  public:
   using Value = typename Load::Value;
   static constexpr int width = Load::width;
-  static constexpr bool whole = Load::whole;
+  static constexpr RowFill fill = Load::fill;
   using Vector = RowVector<Value, width>;
   static constexpr bool held = true;
   RowValues() = default;
@@ -186,7 +191,7 @@ class RowValues<0, Load> {
  public:
   using Value = typename Load::Value;
   static constexpr int width = Load::width;
-  static constexpr bool whole = Load::whole;
+  static constexpr RowFill fill = Load::fill;
   using Vector = RowVector<Value, width>;
   static constexpr bool held = false;
   __device__ __forceinline__ RowValues(const LaneOf<0>&, const Load& load) : load_(load) {}
@@ -202,7 +207,7 @@ __device__ __forceinline__ typename R::State reduce_over(const LaneOf<kSlots>& a
   typename R::State sum = R::identity();
   each_vector<kSlots, Load::width>(at, [&](int slot, auto i) {
     States<R, Load::width> s = states(slot, i, at.n - i);
-    sum = R::merge(sum, s.template fold<Load::whole>(at.n - i));
+    sum = R::merge(sum, s.template fold<Load::fill>(at.n - i));
   });
   return reduce_lanes<R, kUse>(sum, at.lanes);
 }
@@ -244,7 +249,7 @@ __device__ __forceinline__ typename R::State reduce_once(const RowLane<int>& at,
     for (int u = 0; u < kAhead; ++u) s[u] = load(i + u * step, at.n - (i + u * step));
 #pragma unroll
     for (int u = 0; u < kAhead; ++u)
-      sum = R::merge(sum, s[u].template fold<Load::whole>(at.n - (i + u * step)));
+      sum = R::merge(sum, s[u].template fold<Load::fill>(at.n - (i + u * step)));
   }
   return reduce_lanes<R, 0>(sum, at.lanes);
 }

@@ -9,33 +9,36 @@
 namespace ingot {
 inline namespace INGOT_ISA {
 
-// A row of S in registers, rounded to S and widened again, vectors of kWidth elements. kWhole: its
-// length is a multiple of that.
-template <class S, int kWidth, bool kWhole>
+// A row of S in registers, rounded to S and widened again, vectors of kWidth elements.
+template <class S, int kWidth, RowFill kFill>
 struct HeldRow {
   using Stored = S;
   using Value = typename ComputeTypeOf<S>::type;
   static constexpr int width = kWidth;
-  static constexpr bool whole = kWhole, is_16_bit = sizeof(S) == 2;
+  static constexpr RowFill fill = kFill;
+  static constexpr bool is_16_bit = sizeof(S) == 2;
 };
 
-// Element i of a row at x + i * step; kDense: the step is 1, and whole rows begin at whole vectors.
-template <class S, int kWidth, bool kWhole, bool kDense>
+// Element i of a row at x + i * step; kDense: the step is 1, and rows of whole vectors begin at
+// whole vectors.
+template <class S, int kWidth, RowFill kFill, bool kDense>
 struct HeldLoad {
   using Value = typename ComputeTypeOf<S>::type;
   const S* x;
   Int64 step;
 
   __device__ __forceinline__ RowVector<Value, kWidth> operator()(int i, int left) const {
+    constexpr bool kVectors = kDense && kFill != RowFill::any;
     RowVector<Value, kWidth> y;
-    if (kDense && kWhole && left > 0) {
-      widen_all(*reinterpret_cast<const Pack<S, kWidth>*>(x + i), y.v);
-      return y;
+    if constexpr (kVectors) {
+      if (kFill == RowFill::lanes || left > 0) {
+        widen_all(*reinterpret_cast<const Pack<S, kWidth>*>(x + i), y.v);
+        return y;
+      }
     }
 #pragma unroll
     for (int e = 0; e < kWidth; ++e) {
-      y.v[e] = e < left && !(kDense && kWhole) ? widen(x[kDense ? i + e : (i + e) * step])
-                                               : Num<Value>(0);
+      y.v[e] = e < left && !kVectors ? widen(x[kDense ? i + e : (i + e) * step]) : Num<Value>(0);
     }
     return y;
   }
@@ -81,55 +84,88 @@ struct CastTo {
   }
 };
 
-// Element e of a slot; a number is the same everywhere.
+// A formula's row into registers, rounded to what it is stored as.
 template <int kSlots, class Load>
-__device__ __forceinline__ auto held_element(const RowValues<kSlots, Load>& x, int slot, int e) {
-  return x.get(slot, 0, 0).v[e];
-}
-template <class T>
-__device__ __forceinline__ Num<T> held_element(Num<T> x, int, int) {
-  return x;
-}
+struct ToHeld {
+  const LaneOf<kSlots>& at;
+  RowValues<kSlots, Load>& y;
 
-// y = f(in...) for each element, rounded to what y is stored as.
-template <int kSlots, class Load, class F, class... In>
-__device__ __forceinline__ void map_held(RowValues<kSlots, Load>& y, F f, const In&... in) {
-#pragma unroll
-  for (int slot = 0; slot < kSlots; ++slot) {
-    RowVector<typename Load::Value, Load::width> v;
-#pragma unroll
-    for (int e = 0; e < Load::width; ++e) {
-      v.v[e] = f(held_element(in, slot, e)...);
-    }
-    if constexpr (!is_same_type<typename Load::Stored, typename Load::Value>) {
-      widen_all(narrow_all<typename Load::Stored, Load::width>(v.v), v.v);
-    }
-    y.put(slot, v);
+  template <class F, class... In>
+  __device__ __forceinline__ void operator()(F f, const In&... in) const {
+    using S = typename Load::Stored;
+    using T = typename Load::Value;
+    each_vector<kSlots, Load::width>(at, [&](int slot, int i) {
+      auto v = map_vector<T, Load::width>(f, vector_at(in, slot, i, at.n - i)...);
+      if constexpr (!is_same_type<S, T>) widen_all(narrow_all<S, Load::width>(v.v), v.v);
+      y.put(slot, v);
+    });
   }
+};
+template <int kSlots, class Load>
+__device__ __forceinline__ ToHeld<kSlots, Load> to_held(const LaneOf<kSlots>& at,
+                                                        RowValues<kSlots, Load>& y) {
+  return {at, y};
+}
+// Or one that is computed where it is read, which must be once. It has copies of its operands.
+template <class S, int kWidth, class Vector>
+struct LazyRow {
+  Vector vector;
+};
+template <class S, int kWidth, class Vector>
+__device__ __forceinline__ auto vector_at(const LazyRow<S, kWidth, Vector>& x, int slot, int i,
+                                          int left) {
+  return x.vector(slot, i, left);
+}
+template <class S, int kWidth>
+struct ToLazy {
+  template <class F, class... In>
+  __device__ __forceinline__ auto operator()(F f, const In&... in) const {
+    using T = typename ComputeTypeOf<S>::type;
+    const auto vector = [=](int slot, int i, int left) {
+      auto v = map_vector<T, kWidth>(f, vector_at(in, slot, i, left)...);
+      if constexpr (!is_same_type<S, T>) widen_all(narrow_all<S, kWidth>(v.v), v.v);
+      return v;
+    };
+    return LazyRow<S, kWidth, decltype(vector)>{vector};
+  }
+};
+template <class Row, class S, int kWidth, class... In>
+__device__ __forceinline__ auto row_lazy(const In&... in) {
+  return ToLazy<S, kWidth>()([](auto... x) { return Row::value(x...); }, in...);
 }
 template <class Row, int kSlots, class Load, class... In>
-__device__ __forceinline__ void row_held(RowValues<kSlots, Load>& y, const In&... in) {
-  map_held(
-      y, [](auto... x) { return Row::value(x...); }, in...);
+__device__ __forceinline__ void row_held(const LaneOf<kSlots>& at, RowValues<kSlots, Load>& y,
+                                         const In&... in) {
+  to_held(at, y)([](auto... x) { return Row::value(x...); }, in...);
 }
 
+template <RowFill kFill, class S, class T, int kWidth>
+__device__ __forceinline__ void store_vector(S* y, int i, int left, const RowVector<T, kWidth>& v) {
+  if constexpr (kFill != RowFill::any) {
+    if (kFill == RowFill::lanes || left > 0) {
+      *reinterpret_cast<Pack<S, kWidth>*>(y + i) = narrow_all<S, kWidth>(v.v);
+    }
+  } else {
+#pragma unroll
+    for (int e = 0; e < kWidth; ++e) {
+      if (e < left) y[i + e] = narrow<S>(v.v[e]);
+    }
+  }
+}
 template <int kSlots, class Load>
 __device__ __forceinline__ void store_held(const LaneOf<kSlots>& at, typename Load::Stored* y,
                                            const RowValues<kSlots, Load>& x) {
-  using S = typename Load::Stored;
   each_vector<kSlots, Load::width>(at, [&](int slot, int i) {
+    store_vector<Load::fill>(y, i, at.n - i, x.get(slot, i, at.n - i));
+  });
+}
+// Vector after vector, so that none is held.
+template <int kSlots, RowFill kFill, class S, int kWidth, class Vector>
+__device__ __forceinline__ void store_lazy(const LaneOf<kSlots>& at, S* y,
+                                           const LazyRow<S, kWidth, Vector>& x) {
+  each_vector<kSlots, kWidth>(at, [&](int slot, int i) {
     const int left = at.n - i;
-    const auto v = x.get(slot, 0, 0);
-    if (Load::whole) {
-      if (left > 0) {
-        *reinterpret_cast<Pack<S, Load::width>*>(y + i) = narrow_all<S, Load::width>(v.v);
-      }
-    } else {
-#pragma unroll
-      for (int e = 0; e < Load::width; ++e) {
-        if (e < left) y[i + e] = narrow<S>(v.v[e]);
-      }
-    }
+    store_vector<kFill>(y, i, left, x.vector(slot, i, left));
   });
 }
 
@@ -153,85 +189,47 @@ __device__ __forceinline__ auto logsumexp_held(const LaneOf<kSlots>& at,
 template <int kUse, int kSlots, class Load>
 __device__ __forceinline__ void softmax_held(const LaneOf<kSlots>& at, RowValues<kSlots, Load> x,
                                              RowValues<kSlots, Load>& y) {
-  const auto s = log_sum_lanes<true, kSlots, kUse>(at, x);
-  const CommonDivisor<Load> total(s.total);
-  map_held(
-      y, [&](auto e) { return total.divide(e); }, x);
+  softmax_row<kUse>(at, x, to_held(at, y));
 }
 template <int kUse, int kSlots, class Load>
 __device__ __forceinline__ void log_softmax_held(const LaneOf<kSlots>& at,
                                                  RowValues<kSlots, Load> x,
                                                  RowValues<kSlots, Load>& y) {
-  const auto s = log_sum_lanes<false, kSlots, kUse>(at, x).sums;
-  map_held(
-      y, [&](auto v) { return (v - s.max) - s.log_total; }, x);
+  log_softmax_row<kUse>(at, x, to_held(at, y));
 }
 template <int kUse, int kSlots, class Load>
 __device__ __forceinline__ void softmax_backward_held(const LaneOf<kSlots>& at,
                                                       const RowValues<kSlots, Load>& dy,
                                                       const RowValues<kSlots, Load>& y,
                                                       RowValues<kSlots, Load>& dx) {
-  const auto total = product_sum_lanes<kSlots, kUse>(at, dy, y);
-  map_held(
-      dx, [&](auto g, auto p) { return p * (g - total); }, dy, y);
+  softmax_backward_row<kUse>(at, dy, y, to_held(at, dx));
 }
 template <int kUse, int kSlots, class Load>
 __device__ __forceinline__ void log_softmax_backward_held(const LaneOf<kSlots>& at,
                                                           const RowValues<kSlots, Load>& dy,
                                                           const RowValues<kSlots, Load>& y,
                                                           RowValues<kSlots, Load>& dx) {
-  const auto total = reduce_held<rows::SumRow, kUse>(at, dy);
-  map_held(
-      dx, [&](auto g, auto l) { return g - exp(l) * total; }, dy, y);
+  log_softmax_backward_row<kUse>(at, dy, y, to_held(at, dx));
 }
-
-// A weight or bias that is not there.
-struct Absent {};
-template <class N, class W>
-__device__ __forceinline__ N times(N x, W weight) {
-  return x * weight;
-}
-template <class N>
-__device__ __forceinline__ N times(N x, Absent) {
-  return x;
-}
-__device__ __forceinline__ Absent held_element(Absent, int, int) { return {}; }
-
-template <class N, class B>
-__device__ __forceinline__ N plus(N x, B bias) {
-  return x + bias;
-}
-template <class N>
-__device__ __forceinline__ N plus(N x, Absent) {
-  return x;
-}
-
 template <int kSlots, class Load, class Weight, class Bias>
-__device__ __forceinline__ void layer_norm_held(const RowValues<kSlots, Load>& x,
+__device__ __forceinline__ void layer_norm_held(const LaneOf<kSlots>& at,
+                                                const RowValues<kSlots, Load>& x,
                                                 const Weight& weight, const Bias& bias,
                                                 rows::RowMoments<typename Load::Value> m,
                                                 RowValues<kSlots, Load>& y) {
-  map_held(
-      y, [&](auto v, auto w, auto b) { return plus(times(m.normal(v), w), b); }, x, weight, bias);
+  layer_norm_row(x, weight, bias, m, to_held(at, y));
+}
+template <class S, int kWidth, class Values, class Weight, class Bias>
+__device__ __forceinline__ auto layer_norm_lazy(const Values& x, const Weight& weight,
+                                                const Bias& bias,
+                                                rows::RowMoments<typename Values::Value> m) {
+  return layer_norm_row(x, weight, bias, m, ToLazy<S, kWidth>());
 }
 template <int kUse, int kSlots, class Load, class Weight>
 __device__ __forceinline__ void layer_norm_backward_held(
     const LaneOf<kSlots>& at, const RowValues<kSlots, Load>& dy, const RowValues<kSlots, Load>& x,
     const Weight& weight, rows::RowMoments<typename Load::Value> m, RowValues<kSlots, Load>& dx) {
-  using N = Num<typename Load::Value>;
-  const auto gradient = [&](int slot, int, int) {
-    auto g = dy.get(slot, 0, 0);
-#pragma unroll
-    for (int e = 0; e < Load::width; ++e) g.v[e] = times(g.v[e], held_element(weight, slot, e));
-    return g;
-  };
-  const auto sums = norm_gradient_sums<kSlots, kUse>(at, gradient, x, m);
-  const N per(inverse_count<typename Load::Value>(at.n));
-  const N mean_g = sums.a * per, mean_gh = sums.b * per;
-  map_held(
-      dx,
-      [&](N g, N v, auto w) { return m.rstd * ((times(g, w) - mean_g) - m.normal(v) * mean_gh); },
-      dy, x, weight);
+  layer_norm_backward_row<kUse>(at, dy, x, weight, m, to_held(at, dx));
 }
 
 }  // namespace INGOT_ISA

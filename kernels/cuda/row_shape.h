@@ -23,19 +23,34 @@ struct RowShape {
 // Slots that rows are held in: 1, 2, 4, 6, 8 vectors of four elements, up to 4 of more.
 INGOT_DEVICE constexpr int most_slots(int width) { return width == 4 ? 8 : 4; }
 
-// Measured on an H200: one vector a lane only for rows below 64 vectors, then the fewest of 2, 4,
-// 6, 8 that fit a row into a block.
+INGOT_DEVICE constexpr int lanes_for(Int64 vectors) {
+  if (vectors > kWarp) return static_cast<int>((vectors + kWarp - 1) / kWarp * kWarp);
+  int lanes = 1;
+  while (lanes < vectors) lanes *= 2;
+  return lanes;
+}
+
+// Measured on an H200. 16-bit rows, where a thread's share of instructions counts most, take the
+// slots that leave the fewest empty, at best four, and 8 lanes that read 128 bytes side by side.
+// Others take one vector a lane below 64 vectors, two up to 256, then the fewest of 4, 6, 8 that
+// fit a row into a block.
 INGOT_DEVICE constexpr RowShape row_shape(Int64 n, int width) {
   const Int64 vectors = (n + width - 1) / width;
-  if (vectors <= kWarp) {
-    int lanes = 1;
-    while (lanes < vectors) lanes *= 2;
-    return {lanes, 1};
+  if (n > kLongRow) return {kMostRowLanes, 0};
+  if (width == 8) {
+    RowShape best{0, 0};
+    for (int slots = most_slots(width); slots > 0; --slots) {
+      const int lanes = lanes_for((vectors + slots - 1) / slots);
+      if ((lanes < 8 && slots > 1) || lanes > kMostRowLanes) continue;
+      if (best.slots == 0 || lanes * slots < best.lanes * best.slots) best = {lanes, slots};
+    }
+    return best;
   }
-  if (vectors < 2 * kWarp) return {2 * kWarp, 1};
-  for (int slots = 2; slots <= most_slots(width) && n <= kLongRow; slots += 2) {
-    const Int64 lanes = ((vectors + slots - 1) / slots + kWarp - 1) / kWarp * kWarp;
-    if (lanes <= kMostRowLanes) return {static_cast<int>(lanes), slots};
+  if (vectors < 2 * kWarp) return {lanes_for(vectors), 1};
+  if (vectors <= 8 * kWarp) return {lanes_for((vectors + 1) / 2), 2};
+  for (int slots = 4; slots <= most_slots(width); slots += 2) {
+    const int lanes = lanes_for((vectors + slots - 1) / slots);
+    if (lanes <= kMostRowLanes) return {lanes, slots};
   }
   return {kMostRowLanes, 0};
 }
@@ -43,9 +58,14 @@ INGOT_DEVICE constexpr RowShape row_shape(Int64 n, int width) {
 // Rows that share a block.
 INGOT_DEVICE constexpr int rows_per_block(int lanes) { return lanes < 128 ? 128 / lanes : 1; }
 
+// Whether one block can take all rows, each in a warp or less, and then one warp a value of each.
+INGOT_DEVICE constexpr bool fits_one_block(Int64 rows, int lanes, int value_width) {
+  return lanes <= kWarp && rows * lanes <= kMostRowLanes && rows <= kWarp * value_width;
+}
+
 // The largest block of the kernels with so many slots, and how many blocks of a size an SM should
-// hold: what keeps the compiler from spending registers on fewer, larger blocks. `held`: operands
-// that stay in registers.
+// hold: what keeps the compiler from spending registers on fewer, larger blocks. `held`: rows that
+// stay in registers, and one for what is made of them element by element.
 INGOT_DEVICE constexpr int row_threads(int slots) { return slots == 1 ? 128 : kMostRowLanes; }
 INGOT_DEVICE constexpr int row_blocks(int width, int slots, int held, int block) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
@@ -56,7 +76,7 @@ INGOT_DEVICE constexpr int row_blocks(int width, int slots, int held, int block)
   constexpr int most = 2048;
 #endif
   const int elements = slots * width * held;
-  const int wanted = slots == 0 ? 1024 : elements <= 16 ? 1536 : elements <= 32 ? 1024 : 512;
+  const int wanted = slots == 0 ? 1024 : elements <= 16 ? 1536 : elements <= 64 ? 1024 : 512;
   const int threads = wanted < most ? wanted : most;
   return threads < block ? 1 : threads / block;
 }

@@ -49,6 +49,11 @@ struct CrossEntropyTask : RowTask {
   double smoothing = 0;
   FaultSite fault{};
   void *loss = nullptr, *target_weight = nullptr, *logsumexp = nullptr;
+  // All rows in one block, which then adds up losses (none: null) and weights too, with the bits of
+  // sum_on_device().
+  bool at_once = false, mean = false;
+  void *weight_total = nullptr, *loss_total = nullptr;
+  int total_dtype = 0;  // of loss_total
   const void *weight_sum = nullptr, *divisor = nullptr, *dy = nullptr;
   bool dy_each = false;
 };

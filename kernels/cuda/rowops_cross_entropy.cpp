@@ -3,6 +3,7 @@
 #include <ingot/kernels/cuda/fault.h>
 #include <ingot/kernels/cuda/reduce.h>
 #include <ingot/kernels/cuda/row_operands.h>
+#include <ingot/kernels/cuda/row_shape.h>
 #include <ingot/kernels/cuda/rowops.h>
 #include <ingot/kernels/ops/structured/composites.h>
 
@@ -56,9 +57,18 @@ void cuda_cross_entropy(const KernelArgs& args) {
   task.loss = losses.data();
   task.target_weight = weights.data();
   task.logsumexp = args.out[1].data;
+  const int lanes = row_shape(p.axes.n, vector_width(item_size(p.storage))).lanes;
+  task.at_once = rows > 0 && fits_one_block(rows, lanes, vector_width(item_size(p.compute)));
+  if (task.at_once) {
+    task.weight_total = total_weight.data;
+    task.loss_total = reduction == Reduction::none ? nullptr : out.data;
+    task.total_dtype = static_cast<int>(out.meta->dtype);
+    task.mean = reduction == Reduction::mean;
+  }
   launch_cross_entropy(task);
+  if (task.loss_total != nullptr) return;
 
-  sum_on_device(weights.data(), p.compute, rows, total_weight.data, p.compute);
+  if (!task.at_once) sum_on_device(weights.data(), p.compute, rows, total_weight.data, p.compute);
   if (reduction == Reduction::none) {
     Meta meta = *out.meta;
     meta.dtype = p.compute;

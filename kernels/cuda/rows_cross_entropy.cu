@@ -23,6 +23,28 @@ __device__ __forceinline__ Target target_of(const CrossEntropyTask& p, const Lan
   return Target::wrong;
 }
 
+// What sum_on_device() makes of losses and weights, by the first warp of the block that wrote them.
+template <class T>
+__device__ __forceinline__ void add_up(const CrossEntropyTask& p) {
+  __syncthreads();
+  if (threadIdx.x >= kWarp) return;
+  using R = TwoSums<T>;
+  using Load = RowLoad<T, false>;
+  const int lanes = row_shape(p.rows, Load::width).lanes, thread = static_cast<int>(threadIdx.x);
+  const int n = thread < lanes ? static_cast<int>(p.rows) : 0, i = thread * Load::width;
+  const auto loss = Load{static_cast<const T*>(p.loss), false}(i, n - i),
+             weight = Load{static_cast<const T*>(p.target_weight), false}(i, n - i);
+  States<R, Load::width> s;
+#pragma unroll
+  for (int e = 0; e < Load::width; ++e) s.v[e] = {loss.v[e], weight.v[e]};
+  const auto sum =
+      reduce_lanes<R, 3>(R::merge(R::identity(), s.template fold<RowFill::any>(n - i)), lanes);
+  if (thread != 0) return;
+  static_cast<T*>(p.weight_total)[0] = sum.b.v;
+  if (p.loss_total == nullptr) return;
+  store_as(p.loss_total, 0, p.total_dtype, p.mean ? sum.a / sum.b : sum.a);
+}
+
 template <class S, int kSlots>
 struct CrossEntropy {
   using Task = CrossEntropyTask;
@@ -41,10 +63,12 @@ struct CrossEntropy {
     }
     const rows::RowLoss<T> result =
         cross_entropy_lanes<kSlots>(at, x, at_target, weight, target_weight, Num<T>(p.smoothing));
-    if (at.lane != 0 || kind == Target::none) return;
-    static_cast<T*>(p.loss)[row] = counts ? result.loss.v : T(0);
-    static_cast<T*>(p.target_weight)[row] = target_weight.v;
-    static_cast<T*>(p.logsumexp)[row] = result.logsumexp.v;
+    if (at.lane == 0 && kind != Target::none) {
+      static_cast<T*>(p.loss)[row] = counts ? result.loss.v : T(0);
+      static_cast<T*>(p.target_weight)[row] = target_weight.v;
+      static_cast<T*>(p.logsumexp)[row] = result.logsumexp.v;
+    }
+    if (p.at_once) add_up<T>(p);
   }
 };
 

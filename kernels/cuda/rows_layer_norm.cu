@@ -9,21 +9,33 @@ inline namespace INGOT_ISA {
 
 namespace {
 
-template <class S, int kSlots>
-__device__ __forceinline__ auto load_parameters(const RowTask& p, const void* parameters) {
-  return RowLoad<S, (kSlots > 0)>{static_cast<const S*>(parameters), p.vectors};
+// f(the operand), or f(Absent()).
+template <class S, int kSlots, class F>
+__device__ __forceinline__ void with_parameters(const LaneOf<kSlots>& at, const RowTask& p,
+                                                const void* parameters, F f) {
+  using Load = RowLoad<S, (kSlots > 0)>;
+  if (parameters != nullptr) {
+    f(RowReads<kSlots, Load>{at, {static_cast<const S*>(parameters), p.vectors}});
+  } else {
+    f(Absent());
+  }
 }
 
 template <class S, int kSlots>
 struct LayerNorm {
   using Task = LayerNormTask;
   static constexpr bool fixed_lanes = true;
-  static constexpr int held = 1;
+  static constexpr int held = 2;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
     using T = typename ComputeTypeOf<S>::type;
-    const auto m = layer_norm_lanes<kSlots>(
-        at, load_row<S, kSlots>(p, p.in[0], row), load_parameters<S, kSlots>(p, p.weight),
-        load_parameters<S, kSlots>(p, p.bias), Num<T>(p.eps), store_row<S, kSlots>(p, row));
+    const auto x = row_values<S, kSlots>(at, p, p.in[0], row);
+    const auto m = moments_lanes<kSlots>(at, x, Num<T>(p.eps));
+    const auto store = store_row<S, kSlots>(p, row);
+    with_parameters<S, kSlots>(at, p, p.weight, [&](auto weight) {
+      with_parameters<S, kSlots>(at, p, p.bias, [&](auto bias) {
+        layer_norm_row(x, weight, bias, m, to_store(at, x, store));
+      });
+    });
     if (at.lane != 0 || row >= p.rows) return;
     static_cast<T*>(p.mean)[row] = m.mean.v;
     static_cast<T*>(p.rstd)[row] = m.rstd.v;
@@ -33,7 +45,7 @@ struct LayerNorm {
 template <class S, int kSlots>
 struct LayerNormBackward {
   using Task = LayerNormTask;
-  static constexpr int held = 2;
+  static constexpr int held = 3;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
     using T = typename ComputeTypeOf<S>::type;
     rows::RowMoments<T> m{Num<T>(0), Num<T>(0)};
@@ -41,9 +53,17 @@ struct LayerNormBackward {
       m.mean = Num<T>(static_cast<const T*>(p.mean)[row]);
       m.rstd = Num<T>(static_cast<const T*>(p.rstd)[row]);
     }
-    layer_norm_backward_lanes<kSlots>(
-        at, load_row<S, kSlots>(p, p.in[0], row), load_row<S, kSlots>(p, p.in[1], row),
-        load_parameters<S, kSlots>(p, p.weight), m, store_row<S, kSlots>(p, row));
+    const auto dy = row_values<S, kSlots>(at, p, p.in[0], row),
+               x = row_values<S, kSlots>(at, p, p.in[1], row);
+    const auto store = store_row<S, kSlots>(p, row);
+    if (p.weight != nullptr) {
+      using Load = RowLoad<S, (kSlots > 0)>;
+      const Load weight{static_cast<const S*>(p.weight), p.vectors};
+      layer_norm_backward_row<0>(at, dy, x, RowReads<kSlots, Load>{at, weight}, m,
+                                 to_store(at, dy, store));
+    } else {
+      layer_norm_backward_row<1>(at, dy, x, Absent(), m, to_store(at, dy, store));
+    }
   }
 };
 
@@ -53,12 +73,14 @@ struct NormTerms {
   using T = typename ComputeTypeOf<S>::type;
   using R = TwoSums<T>;
   static constexpr int width = RowLoad<S, kWhole>::width;
+  static constexpr bool ahead = false;
   RowLoad<S, kWhole> dy, x;
   const T *mean, *rstd;
   Int64 cols;
-  int left;
+  int left, lanes;
 
-  __device__ __forceinline__ States<R, width> operator()(Int64 r) const {
+  __device__ __forceinline__ States<R, width> operator()(Int64 first, int u) const {
+    const Int64 r = first + u * lanes;
     const auto g = dy(r * cols, Int64(left)), v = x(r * cols, Int64(left));
     const rows::RowMoments<T> m{Num<T>(mean[r]), Num<T>(rstd[r])};
     States<R, width> s;
@@ -85,7 +107,8 @@ __global__ void __launch_bounds__(kColumnThreads)
                     static_cast<const T*>(p.mean),
                     static_cast<const T*>(p.rstd),
                     p.cols,
-                    left};
+                    left,
+                    at.rows.lanes};
   const auto sums = reduce_column<TwoSums<T>, width>(at.rows, terms);
   if (at.rows.lane != 0) return;
 #pragma unroll

@@ -14,7 +14,9 @@ struct Softmax {
   static constexpr bool fixed_lanes = true;
   static constexpr int held = 1;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
-    softmax_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row), store_row<S, kSlots>(p, row));
+    auto x = row_values<S, kSlots>(at, p, p.in[0], row);
+    const auto store = store_row<S, kSlots>(p, row);
+    softmax_row<0>(at, x, to_store(at, x, store));
   }
 };
 
@@ -23,30 +25,33 @@ struct LogSoftmax {
   using Task = RowTask;
   static constexpr int held = 1;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
-    log_softmax_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row),
-                              store_row<S, kSlots>(p, row));
+    auto x = row_values<S, kSlots>(at, p, p.in[0], row);
+    const auto store = store_row<S, kSlots>(p, row);
+    log_softmax_row<0>(at, x, to_store(at, x, store));
   }
 };
 
 template <class S, int kSlots>
 struct SoftmaxBackward {
   using Task = RowTask;
-  static constexpr int held = 2;
+  static constexpr int held = 3;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
-    softmax_backward_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row),
-                                   load_row<S, kSlots>(p, p.in[1], row),
-                                   store_row<S, kSlots>(p, row));
+    const auto dy = row_values<S, kSlots>(at, p, p.in[0], row),
+               y = row_values<S, kSlots>(at, p, p.in[1], row);
+    const auto store = store_row<S, kSlots>(p, row);
+    softmax_backward_row<0>(at, dy, y, to_store(at, dy, store));
   }
 };
 
 template <class S, int kSlots>
 struct LogSoftmaxBackward {
   using Task = RowTask;
-  static constexpr int held = 2;
+  static constexpr int held = 3;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
-    log_softmax_backward_lanes<kSlots>(at, load_row<S, kSlots>(p, p.in[0], row),
-                                       load_row<S, kSlots>(p, p.in[1], row),
-                                       store_row<S, kSlots>(p, row));
+    const auto dy = row_values<S, kSlots>(at, p, p.in[0], row),
+               y = row_values<S, kSlots>(at, p, p.in[1], row);
+    const auto store = store_row<S, kSlots>(p, row);
+    log_softmax_backward_row<0>(at, dy, y, to_store(at, dy, store));
   }
 };
 
@@ -70,11 +75,9 @@ struct Variance {
   using Task = RowValueTask;
   static constexpr int held = 1;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
-    using Load = decltype(load_row<S, kSlots>(p, p.in[0], row));
-    const RowValues<kSlots, Load> x(at, load_row<S, kSlots>(p, p.in[0], row));
-    const auto centre = centre_lanes<kSlots>(at, x);
-    const auto squares = squares_lanes<kSlots>(at, x, centre);
-    store_result(at, row, p, squares / Num<typename Load::Value>(p.freedom));
+    const auto x = row_values<S, kSlots>(at, p, p.in[0], row);
+    const auto squares = squares_lanes<kSlots>(at, x, centre_lanes<kSlots>(at, x));
+    store_result(at, row, p, squares / decltype(squares)(p.freedom));
   }
 };
 
@@ -87,7 +90,7 @@ void launch_log_softmax_backward(const RowTask& task) {
   launch_row_formula_for<LogSoftmaxBackward, false>(task);
 }
 void launch_logsumexp(const RowValueTask& task) { launch_row_formula_for<Logsumexp, false>(task); }
-void launch_variance(const RowValueTask& task) { launch_row_formula_for<Variance, false>(task); }
+void launch_variance(const RowValueTask& task) { launch_row_formula_for<Variance>(task); }
 
 }  // namespace INGOT_ISA
 }  // namespace ingot

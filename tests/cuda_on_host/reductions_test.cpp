@@ -170,10 +170,11 @@ TEST(CudaReductions, AnyAxesOfAnyLayout) {
 TEST(CudaReductions, RowsOfEveryLength) {
   Rng rng(2);
   for (DType t : {DType::f32, DType::bf16, DType::f64, DType::i64}) {
-    for (i64 n : {0, 1, 3, 4, 31, 128, 129, 255, 256, 300, 2048, 2052, 8192, 16384, 16385, 70000}) {
+    for (i64 n : {0,   1,   3,   4,    16,   31,   64,   128,   129,   255,   256,
+                  300, 640, 768, 2048, 2052, 3072, 8192, 12288, 16384, 16385, 70000}) {
       for (const OpInfo* op : kReductions) {
         if (!exists_for(*op, t)) continue;
-        Buffer x(t, {n > 5000 ? 2 : 5, n});
+        Buffer x(t, {n > 5000 ? 2 : n > 300 ? 5 : 37, n});
         check_reduction(*op, x, rng, {1}, false);
         if (::testing::Test::HasFatalFailure()) return;
       }
@@ -359,6 +360,30 @@ TEST(CudaRowops, CrossEntropyAndItsGradient) {
         if (::testing::Test::HasFatalFailure()) return;
       }
     }
+  }
+}
+
+TEST(CudaRowops, LossesOfFewRowsAddUpToTheBitsOfASum) {
+  Rng rng(8);
+  for (i64 rows : {1, 2, 31, 64, 100, 128, 129}) {
+    Buffer x(DType::f32, {rows, 10}), weight(DType::f32, {10}), target(DType::i64, {rows});
+    x.fill_random(rng, -3, 3);
+    weight.fill_random(rng, 0.5, 2);
+    for (i64 r = 0; r < rows; ++r) target.set_raw<i64>(r, draw(rng, 0, 9));
+    const auto forward = [&](Reduction reduction) {
+      Attrs attrs;
+      attrs.a = static_cast<i64>(reduction);
+      attrs.b = -100;
+      return on_device({structured_op<CrossEntropy>, {&x, &target, &weight}, attrs});
+    };
+    std::vector<Buffer> each = forward(Reduction::none);
+    const double total = on_device({structured_op<Sum>, {&each[0]}, over({0})})[0].real(0);
+    std::vector<Buffer> sum = forward(Reduction::sum), mean = forward(Reduction::mean);
+    EXPECT_EQ(sum[0].real(0), total) << rows;
+    EXPECT_EQ(mean[2].real(0), each[2].real(0)) << rows;
+    EXPECT_EQ(mean[0].real(0),
+              static_cast<double>(static_cast<float>(total) / static_cast<float>(mean[2].real(0))))
+        << rows;
   }
 }
 
