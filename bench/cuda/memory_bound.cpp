@@ -88,35 +88,60 @@ std::vector<Row> chain_of(const std::string& name, double of_copy, DType dtype) 
       [&](int i) { return compiled(a[slot(i)], b[slot(i)]); })};
 }
 
+// ours: sums along an axis; the limit: a kernel that reads as many bytes.
+Row against_reading(const char* name, double of_reading, const Buffers& x, i64 axis) {
+  const Tensor sink = zeros({1}, kCUDA);
+  const i64 bytes = x[0].numel() * item_size(x[0].dtype());
+  const std::vector<Series> s =
+      device_race({
+                      [&](int i) {
+                        read_only(static_cast<const float*>(x[slot(i)].data_ptr()), bytes / 4,
+                                  sink.data_ptr<float>());
+                      },
+                      [&](int i) { (void)x[slot(i)].sum({axis}); },
+                  },
+                  {.seconds = 0.6, .rounds = 15});
+  Row row = row_of(name, s[1], s[0], "a kernel that reads as many bytes");
+  judge(row, 1 / of_reading);
+  row.note = fmt::format("{:.3f} of the reading kernel's speed (target {}); {}, reading {}",
+                         1 / row.ratio(), of_reading, tera_bytes(bytes, s[1].median()),
+                         tera_bytes(bytes, s[0].median()));
+  return row;
+}
+
 constexpr i64 kRowElements = i64{1} << 25;  // 8192 x 4096
+
+DType dtype_of(Elements type) { return type == Elements::f32 ? kFloat : kBFloat16; }
 
 }  // namespace
 
 std::vector<Row> chain() { return chain_of("chain8_64m", 0.98, kFloat); }
 std::vector<Row> chain_bf16() { return chain_of("chain8_64m_bf16", 0.95, kBFloat16); }
 
-std::vector<Row> softmax_rows(const std::string& name, long length) {
+std::vector<Row> softmax_rows(const std::string& name, long length, Elements type) {
   constexpr double kOfCopy = 0.97;
   const i64 rows = kRowElements / length;
-  const Buffers x = buffers({rows, length}, kCUDA);
+  const DType dtype = dtype_of(type);
+  const Buffers x = buffers({rows, length}, {dtype, kCUDA});
   const auto function = [](const Tensor& t) { return softmax(t, 1); };
   const auto compiled = compile(function, {.name = name});
   return {against_copy(
-      name, kOfCopy, 2 * rows * length * item_size(kFloat),
+      name, kOfCopy, 2 * rows * length * item_size(dtype),
       [&](int i) { return function(x[slot(i)]); }, [&](int i) { return compiled(x[slot(i)]); })};
 }
 
-std::vector<Row> ln_gelu_rows(const std::string& name, long length) {
+std::vector<Row> ln_gelu_rows(const std::string& name, long length, Elements type) {
   constexpr double kOfCopy = 0.94;
   const i64 rows = kRowElements / length;
-  const Buffers x = buffers({rows, length}, kCUDA);
-  const Tensor gamma = randn({length}, kCUDA), beta = randn({length}, kCUDA);
+  const DType dtype = dtype_of(type);
+  const Buffers x = buffers({rows, length}, {dtype, kCUDA});
+  const Tensor gamma = randn({length}, {dtype, kCUDA}), beta = randn({length}, {dtype, kCUDA});
   const auto function = [&](const Tensor& t) {
     return t + gelu(layer_norm(t, {length}, gamma, beta), "tanh");
   };
   const auto compiled = compile(function, {.name = name});
   std::vector<Row> list = {against_copy(
-      name, kOfCopy, 2 * rows * length * item_size(kFloat),
+      name, kOfCopy, 2 * rows * length * item_size(dtype),
       [&](int i) { return function(x[slot(i)]); }, [&](int i) { return compiled(x[slot(i)]); })};
   const Ledger ledger = compiled.ledger();
   list[0].note +=
@@ -124,26 +149,13 @@ std::vector<Row> ln_gelu_rows(const std::string& name, long length) {
   return list;
 }
 
+std::vector<Row> row_sums(const std::string& name, long length, Elements type) {
+  const i64 rows = kRowElements / length;
+  return {against_reading(name.c_str(), 0.9, buffers({rows, length}, {dtype_of(type), kCUDA}), 1)};
+}
+
 std::vector<Row> column_sum() {
-  constexpr i64 kRows = 32768, kColumns = 1024;
-  constexpr double kOfReading = 0.93;
-  const Buffers x = buffers({kRows, kColumns}, kCUDA);
-  const Tensor sink = zeros({1}, kCUDA);
-  const std::vector<Series> s = device_race(
-      {
-          [&](int i) {
-            read_only(x[slot(i)].data_ptr<float>(), kRows * kColumns, sink.data_ptr<float>());
-          },
-          [&](int i) { (void)x[slot(i)].sum({0}); },
-      },
-      {.seconds = 0.6, .rounds = 15});
-  Row row = row_of("colsum_32kx1k", s[1], s[0], "a kernel that reads as many bytes");
-  judge(row, 1 / kOfReading);
-  constexpr i64 kBytes = kRows * kColumns * 4;
-  row.note = fmt::format("{:.3f} of the reading kernel's speed (target {}); {}, reading {}",
-                         1 / row.ratio(), kOfReading, tera_bytes(kBytes, s[1].median()),
-                         tera_bytes(kBytes, s[0].median()));
-  return {row};
+  return {against_reading("colsum_32kx1k", 0.93, buffers({32768, 1024}, kCUDA), 0)};
 }
 
 }  // namespace bench::gpu

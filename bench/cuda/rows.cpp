@@ -8,6 +8,8 @@
 
 namespace bench {
 
+using gpu::Elements;
+
 const std::vector<Benchmark>& cuda_benchmarks() {
   static const std::vector<Benchmark> all = [] {
     std::vector<Benchmark> list = {
@@ -16,8 +18,8 @@ const std::vector<Benchmark>& cuda_benchmarks() {
         {{"compiled_linear_64"}, gpu::compiled_linear},
         {{"chain8_64m"}, gpu::chain},
         {{"chain8_64m_bf16"}, gpu::chain_bf16},
-        {{"softmax_8kx4k"}, [] { return gpu::softmax_rows("softmax_8kx4k", 4096); }},
-        {{"ln_gelu_8kx4k"}, [] { return gpu::ln_gelu_rows("ln_gelu_8kx4k", 4096); }},
+        {{"softmax_8kx4k"}, [] { return gpu::softmax_rows("softmax_8kx4k", 4096, Elements::f32); }},
+        {{"ln_gelu_8kx4k"}, [] { return gpu::ln_gelu_rows("ln_gelu_8kx4k", 4096, Elements::f32); }},
         {{"colsum_32kx1k"}, gpu::column_sum},
         {{"linear_gelu_4096", "linear_gelu_4096_tf32", "linear_gelu_4096_bf16"},
          gpu::linear_gelu_4096},
@@ -34,11 +36,19 @@ const std::vector<Benchmark>& cuda_benchmarks() {
     for (const auto& [name, shape] : shapes) {
       list.push_back({{name}, [name, shape] { return gpu::linear_relu(name, shape); }});
     }
+    using Rows = std::vector<Row> (*)(const std::string&, long, Elements);
+    const std::pair<const char*, Rows> families[] = {{"softmax_", gpu::softmax_rows},
+                                                     {"ln_gelu_", gpu::ln_gelu_rows},
+                                                     {"row_sums_", gpu::row_sums}};
     for (const long length : {256, 768, 1024, 2048, 3072, 4096, 8192, 12288, 16384}) {
-      const std::string softmax = "softmax_" + std::to_string(length),
-                        ln_gelu = "ln_gelu_" + std::to_string(length);
-      list.push_back({{softmax}, [=] { return gpu::softmax_rows(softmax, length); }, true});
-      list.push_back({{ln_gelu}, [=] { return gpu::ln_gelu_rows(ln_gelu, length); }, true});
+      for (const auto& [family, rows] : families) {
+        for (const Elements type : {Elements::f32, Elements::bf16}) {
+          const std::string name =
+              (type == Elements::f32 ? family : std::string(family) + "bf16_") +
+              std::to_string(length);
+          list.push_back({{name}, [=, run = rows] { return run(name, length, type); }, true});
+        }
+      }
     }
     return list;
   }();

@@ -14,9 +14,11 @@ std::vector<Row> eager_matmul();     // eager_matmul_64
 std::vector<Row> compiled_linear();  // compiled_linear_64
 std::vector<Row> chain();            // chain8_64m
 std::vector<Row> chain_bf16();       // chain8_64m_bf16
-// Rows of `length` f32 elements, 32M elements in all.
-std::vector<Row> softmax_rows(const std::string& name, long length);
-std::vector<Row> ln_gelu_rows(const std::string& name, long length);
+// Rows of `length` elements in f32, or bf16, 32M elements in all.
+enum class Elements { f32, bf16 };
+std::vector<Row> softmax_rows(const std::string& name, long length, Elements type);
+std::vector<Row> ln_gelu_rows(const std::string& name, long length, Elements type);
+std::vector<Row> row_sums(const std::string& name, long length, Elements type);
 std::vector<Row> column_sum();  // colsum_32kx1k
 struct LinearShape {
   long m, n, k;
