@@ -170,7 +170,8 @@ __global__ void __launch_bounds__(turn_threads(turn_vectors<Op, Load> / kSlots),
     const bool live = row_in_block[t] < shape.together && q < rows;
     Int64 row = live ? q : 0, begin = 0;
     if (p.pieces > 1) {
-      row = static_cast<unsigned>(row) / static_cast<unsigned>(p.pieces);  // of 8192 elements
+      // Pieces are of 8192 elements or more: few enough to be counted in 32 bits.
+      row = static_cast<unsigned>(row) / static_cast<unsigned>(p.pieces);
       begin = live ? (q - row * p.pieces) * p.piece : 0;
     }
     const Int64 left = p.n - begin < p.piece ? p.n - begin : p.piece;
