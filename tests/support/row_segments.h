@@ -82,7 +82,9 @@ inline std::vector<SegmentBuilder> row_segments(DType t) {
   using namespace row_segments_detail;
   std::vector<SegmentBuilder> all;
   const auto next = [&]() -> SegmentBuilder& { return all.emplace_back(); };
-  for (const i64 n : {10, 64, 1000, 2048}) add_softmaxes(t, n, next());
+  // The last length fills every slot of a block.
+  const i64 full = item_size(t) == 2 ? 4096 : 2048;
+  for (const i64 n : {i64{10}, i64{64}, i64{1000}, full}) add_softmaxes(t, n, next());
   // As many rows as these have at once fit registers only where few elements are on a thread.
   const i64 longest = item_size(t) == 4 ? 2048 : 128;
   for (const i64 n : {i64{7}, i64{96}, longest}) add_norms(t, n, n != 96, next());
