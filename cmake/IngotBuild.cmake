@@ -50,10 +50,18 @@ function(ingot_compile_options target)
     "$<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off>")
 endfunction()
 
-# ingot_add_layer(<name> SOURCES <file>... [LINK <lower layer>...] [PRIVATE <library>...])
-# Library ingot_<name>; static unless BUILD_SHARED_LIBS says otherwise.
+# The units of a target in batches: most of a unit's time goes into headers that all units share.
+# The rest compile by themselves: their file-local names are those of another unit.
+function(ingot_batch target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${INGOT_UNITY} UNITY_BUILD_BATCH_SIZE 10)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# ingot_add_layer(<name> SOURCES <file>... [ALONE <file>...] [LINK <lower layer>...]
+#   [PRIVATE <library>...])
+# Library ingot_<name>; static unless BUILD_SHARED_LIBS says otherwise. ALONE: see ingot_batch.
 function(ingot_add_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;ALONE;LINK;PRIVATE")
   set(target ingot_${name})
   add_library(${target} ${arg_SOURCES})
   add_library(ingot::${name} ALIAS ${target})
@@ -64,4 +72,5 @@ function(ingot_add_layer name)
     "$<BUILD_INTERFACE:${INGOT_BUILD_INCLUDE}>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   target_link_libraries(${target} PUBLIC ${arg_LINK} PRIVATE fmt::fmt ${arg_PRIVATE})
+  ingot_batch(${target} ${arg_ALONE})
 endfunction()

@@ -58,14 +58,28 @@ if(INGOT_CUDA)
   endif()
 endif()
 
-# ingot_cuda_sources(<file>...): units of ingot_kernels under kernels/cuda, in the namespace isa_cuda.
+# ingot_cuda_sources(<file>... SMALL <file>...): units of ingot_kernels under kernels/cuda, in the
+# namespace isa_cuda. The small ones are one unit where INGOT_UNITY is on: nvcc's own headers, which
+# it reads three times, cost more than each of them.
 function(ingot_cuda_sources)
-  add_library(ingot_kernels_cuda OBJECT ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SMALL")
+  set(sources ${arg_UNPARSED_ARGUMENTS} ${arg_SMALL})
+  if(INGOT_UNITY)
+    list(TRANSFORM arg_SMALL REPLACE "(.+)" "#include <ingot/kernels/\\1>\n" OUTPUT_VARIABLE lines)
+    list(JOIN lines "" text)
+    set(together "${CMAKE_CURRENT_BINARY_DIR}/small_units.cu")
+    file(CONFIGURE OUTPUT "${together}" CONTENT "${text}" @ONLY)
+    set(sources ${arg_UNPARSED_ARGUMENTS} "${together}")
+  endif()
+  add_library(ingot_kernels_cuda OBJECT ${sources})
   ingot_compile_options(ingot_kernels_cuda)
   target_include_directories(ingot_kernels_cuda PRIVATE "${INGOT_BUILD_INCLUDE}")
   target_compile_definitions(ingot_kernels_cuda PRIVATE INGOT_ISA=isa_cuda)
   target_include_directories(ingot_kernels_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(ingot_kernels_cuda PRIVATE fmt::fmt)
+  set(device_units ${sources})
+  list(FILTER device_units INCLUDE REGEX "\\.cu$")  # CMake 3.31 would batch them, too
+  ingot_batch(ingot_kernels_cuda ${device_units})
   set_target_properties(ingot_kernels_cuda PROPERTIES
     CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
   # No contraction: the bits of an op must not depend on what it is compiled with. 186: rows compare

@@ -16,9 +16,9 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-class Writer {
+class DotWriter {
  public:
-  Writer(const Plan& plan, int number) : s_(plan.segment()), number_(number) {
+  DotWriter(const Plan& plan, int number) : s_(plan.segment()), number_(number) {
     made_by_.assign(s_.values.size(), -1);
     kernel_.assign(s_.ops.size(), -1);
     for (std::size_t k = 0; k < plan.steps().size(); ++k) {
@@ -83,7 +83,7 @@ class Writer {
 
 }  // namespace
 
-std::string to_dot(const Plan& plan, int number) { return Writer(plan, number).write(); }
+std::string to_dot(const Plan& plan, int number) { return DotWriter(plan, number).write(); }
 
 std::string dot_graph(const std::string& name, const std::string& statements) {
   return fmt::format("digraph {} {{\n  rankdir=TB;\n{}}}\n", quoted(name), statements);

@@ -7,12 +7,16 @@ namespace ingot::compiler {
 
 bool may_throw(const OpInfo& op) {
   using namespace structured;
-  static const OpInfo* const readers_of_indices[] = {
-      &structured_op<IndexSelect>,  &structured_op<IndexAdd>,
-      &structured_op<Gather>,       &structured_op<ScatterAdd>,
-      &structured_op<Embedding>,    &structured_op<EmbeddingBackward>,
-      &structured_op<Index>,        &structured_op<IndexPut>,
-      &structured_op<CrossEntropy>, &structured_op<CrossEntropyBackward>};
+  static const OpInfo* const readers_of_indices[] = {&structured_op<IndexSelect>,
+                                                     &structured_op<IndexAdd>,
+                                                     &structured_op<Gather>,
+                                                     &structured_op<ScatterAdd>,
+                                                     &structured_op<Embedding>,
+                                                     &structured_op<EmbeddingBackward>,
+                                                     &structured_op<structured::Index>,
+                                                     &structured_op<IndexPut>,
+                                                     &structured_op<CrossEntropy>,
+                                                     &structured_op<CrossEntropyBackward>};
   for (const OpInfo* reader : readers_of_indices) {
     if (*reader == op) return true;
   }

@@ -6,7 +6,7 @@
 namespace ingot::profiler {
 namespace {
 
-bool contains_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
     return text.find(part) != std::string_view::npos;
   });
@@ -14,7 +14,7 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
 
 // Names of the kernels that cuBLAS brings.
 bool is_library_product(std::string_view kernel) {
-  return contains_any(kernel, {"gemm", "nvjet", "xmma", "cutlass"});
+  return has_any(kernel, {"gemm", "nvjet", "xmma", "cutlass"});
 }
 
 std::uint64_t key_of(const GpuWork& w, std::size_t index) {
@@ -84,8 +84,8 @@ Peak peak_of(DType dtype, bool is_product, std::string_view kernel) {
   if (kernel.find("tf32") != std::string_view::npos) return Peak::tf32;
   const bool half = dtype == DType::f16 || dtype == DType::bf16;
   // A graph's op has no dtype, but the library's kernels name theirs.
-  return half || (is_library_product(kernel) && contains_any(kernel, {"bf16", "f16"})) ? Peak::half
-                                                                                       : Peak::f32;
+  return half || (is_library_product(kernel) && has_any(kernel, {"bf16", "f16"})) ? Peak::half
+                                                                                  : Peak::f32;
 }
 
 }  // namespace ingot::profiler

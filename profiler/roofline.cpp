@@ -23,7 +23,7 @@
 namespace ingot::profiler {
 namespace {
 
-constexpr std::size_t kPage = 2 << 20;
+constexpr std::size_t kHugePage = 2 << 20;
 constexpr std::size_t kBuffers = 64 << 20;  // of all threads together: beyond most caches
 constexpr std::size_t kLeastHalf = 4 << 20;
 // Short passes and the best of each thread: what else the machine does matters little.
@@ -123,8 +123,8 @@ int usable_cores() {
 class CopyBlock {
  public:
   explicit CopyBlock(std::size_t bytes)
-      : half_(std::max(kLeastHalf, bytes / 2 / kPage * kPage)),
-        block_(static_cast<char*>(std::aligned_alloc(kPage, 2 * half_))) {
+      : half_(std::max(kLeastHalf, bytes / 2 / kHugePage * kHugePage)),
+        block_(static_cast<char*>(std::aligned_alloc(kHugePage, 2 * half_))) {
     if (block_ == nullptr) return;
 #ifdef __linux__
     madvise(block_, 2 * half_, MADV_HUGEPAGE);

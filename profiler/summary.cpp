@@ -9,7 +9,7 @@
 namespace ingot::profiler {
 namespace {
 
-double us(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
+double in_us(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
 // The host's time by name, "codegen 1.200 ms, load 0.300 ms", of slices that `picks` names.
 template <class F>
@@ -46,7 +46,7 @@ std::vector<KernelTotal> kernel_totals(const Timeline& timeline) {
   std::unordered_map<std::string_view, KernelTotal> by_name;
   for (const GpuWork& w : timeline.gpu.work) {
     KernelTotal& k = by_name[w.name];
-    const double duration = us(w.end - w.begin);
+    const double duration = in_us(w.end - w.begin);
     k.least_us = k.runs == 0 ? duration : std::min(k.least_us, duration);
     k.total_us += duration;
     ++k.runs;

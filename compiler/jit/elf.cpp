@@ -9,7 +9,7 @@ namespace {
 
 // Field offsets and values of the System V ABI, chapters 4 and 5 (ELF-64), so that no system
 // header is needed.
-constexpr std::size_t kHeaderSize = 64, kSectionSize = 64, kSymbolSize = 24;
+constexpr std::size_t kElfHeaderSize = 64, kSectionSize = 64, kSymbolSize = 24;
 constexpr std::size_t kSectionTable = 40, kSectionEntrySize = 58, kSectionCount = 60;
 constexpr std::size_t kType = 4, kOffset = 24, kSize = 32, kLink = 40;
 constexpr std::uint32_t kSymbolTable = 2;
@@ -40,7 +40,7 @@ bool is_elf(ByteView bytes) {
 std::vector<std::string> undefined_symbols(ByteView object) {
   std::vector<std::string> names;
   constexpr unsigned char k64Bit = 2, kLittleEndian = 1;
-  if (!is_elf(object) || object.size() < kHeaderSize) return names;
+  if (!is_elf(object) || object.size() < kElfHeaderSize) return names;
   if (object[4] != k64Bit || object[5] != kLittleEndian) return names;
   if (read<std::uint16_t>(object, kSectionEntrySize) != kSectionSize) return names;
   const std::uint16_t count = read<std::uint16_t>(object, kSectionCount);

@@ -7,7 +7,7 @@ namespace ingot {
 
 namespace {
 
-char* at(const BufferView& view, i64 element) {
+char* at_element(const BufferView& view, i64 element) {
   return static_cast<char*>(view.data) + element * item_size(view.meta->dtype);
 }
 
@@ -59,7 +59,7 @@ void cpu_arange(const KernelArgs& args) {
         for (i64 i = 0; i < n; ++i) wholes[i] = a + static_cast<std::uint64_t>(first + i) * d;
         cast(n, done, wholes);
       }
-      copy.move[item_log2(item)](n, at(out, first * out_step), out_step, done, 1);
+      copy.move[item_log2(item)](n, at_element(out, first * out_step), out_step, done, 1);
     }
   });
 }
@@ -71,7 +71,7 @@ void cpu_cat(const KernelArgs& args) {
   for (int i = 0; i < args.n_in; ++i) {
     const i64 length = args.in[i].meta->sizes[axis];
     const Meta part = narrowed(*out.meta, axis, length, 1);
-    copy_elements({at(out, start * out.meta->strides[axis]), &part}, args.in[i]);
+    copy_elements({at_element(out, start * out.meta->strides[axis]), &part}, args.in[i]);
     start += length;
   }
 }
@@ -86,7 +86,7 @@ void cpu_flip(const KernelArgs& args) {
     last += (reversed.sizes[axis] - 1) * reversed.strides[axis];
     reversed.strides[axis] = -reversed.strides[axis];
   }
-  copy_elements(args.out[0], {at(args.in[0], last), &reversed});
+  copy_elements(args.out[0], {at_element(args.in[0], last), &reversed});
 }
 
 void cpu_slice_backward(const KernelArgs& args) {
@@ -97,7 +97,7 @@ void cpu_slice_backward(const KernelArgs& args) {
   const Meta part = narrowed(*out.meta, axis, args.in[0].meta->sizes[axis], args.attrs.b);
   const i64 start = args.attrs.s[0].to_int();
   if (part.numel() != 0) {
-    copy_elements({at(out, start * out.meta->strides[axis]), &part}, args.in[0]);
+    copy_elements({at_element(out, start * out.meta->strides[axis]), &part}, args.in[0]);
   }
 }
 

@@ -8,8 +8,8 @@ namespace ingot {
 
 namespace {
 
-constexpr i64 kTile = 1024;  // elements of a cast's tile
-constexpr i64 kBlock = 64;   // rows and columns of a transposed block
+constexpr i64 kCastTile = 1024;  // elements of a cast's tile
+constexpr i64 kBlock = 64;       // rows and columns of a transposed block
 
 CopyLoops::Cast cast_of(DType from, DType to) {
   return loops().copy->cast[static_cast<int>(from)][static_cast<int>(to)];
@@ -25,13 +25,13 @@ void copy_run(i64 n, char* to, DType to_type, i64 to_step, const char* from, DTy
   }
   const CopyLoops::Cast cast = cast_of(from_type, to_type);
   if (to_step == 1 && from_step == 1) return cast(n, to, from);
-  alignas(64) char raw[kTile * 8], done[kTile * 8];
+  alignas(64) char raw[kCastTile * 8], done[kCastTile * 8];
   if (from_step == 0) {
     cast(1, done, from);
     return copy.move[item_log2(to_item)](n, to, to_step, done, 0);
   }
-  for (i64 begin = 0; begin < n; begin += kTile) {
-    const i64 count = n - begin < kTile ? n - begin : kTile;
+  for (i64 begin = 0; begin < n; begin += kCastTile) {
+    const i64 count = n - begin < kCastTile ? n - begin : kCastTile;
     copy.move[item_log2(from_item)](count, raw, 1, from + begin * from_step * from_item, from_step);
     cast(count, done, raw);
     copy.move[item_log2(to_item)](count, to + begin * to_step * to_item, to_step, done, 1);

@@ -10,10 +10,10 @@ namespace ingot {
 
 namespace {
 
-constexpr i64 kTile = 1024;  // elements; a multiple of what a block gives
+constexpr i64 kDrawnTile = 1024;  // elements; a multiple of what a block gives
 constexpr i64 kTilesPerThread = 16;
 
-CopyLoops::Cast cast_of(DType from, DType to) {
+CopyLoops::Cast cast_between(DType from, DType to) {
   return loops().copy->cast[static_cast<int>(from)][static_cast<int>(to)];
 }
 
@@ -24,8 +24,8 @@ RandomStream stream_at(const Ticket& ticket, i64 element, i64 per_block) {
 // Calls piece(begin, end) over [0, n) on several threads, cut at whole tiles.
 template <class F>
 void for_tiles(i64 n, F&& piece) {
-  parallel_for((n + kTile - 1) / kTile, kTilesPerThread, [&](i64 first, i64 last) {
-    piece(first * kTile, last * kTile < n ? last * kTile : n);
+  parallel_for((n + kDrawnTile - 1) / kDrawnTile, kTilesPerThread, [&](i64 first, i64 last) {
+    piece(first * kDrawnTile, last * kDrawnTile < n ? last * kDrawnTile : n);
   });
 }
 
@@ -63,11 +63,11 @@ void fill(const KernelArgs& args, DType made, i64 per_block, Generate generate) 
   Nest nest(meta.sizes);
   nest.add(out.data, meta.strides, item_size(meta.dtype));
   nest.merge();
-  const CopyLoops::Cast cast = cast_of(made, meta.dtype);
+  const CopyLoops::Cast cast = cast_between(made, meta.dtype);
   for_tiles(n, [&](i64 begin, i64 end) {
-    alignas(64) char drawn[kTile * 8], stored[kTile * 8];
-    for (i64 first = begin; first < end; first += kTile) {
-      const i64 count = end - first < kTile ? end - first : kTile;
+    alignas(64) char drawn[kDrawnTile * 8], stored[kDrawnTile * 8];
+    for (i64 first = begin; first < end; first += kDrawnTile) {
+      const i64 count = end - first < kDrawnTile ? end - first : kDrawnTile;
       generate(count, drawn, stream_at(args.ticket, first, per_block));
       cast(count, stored, drawn);
       unpack(nest, 0, first, count, stored);
@@ -85,12 +85,12 @@ double below(double bound, DType dtype) {
   }
   std::uint16_t bits;
   float value;
-  cast_of(DType::f32, dtype)(1, &bits, &nearest);
-  cast_of(dtype, DType::f32)(1, &value, &bits);
+  cast_between(DType::f32, dtype)(1, &bits, &nearest);
+  cast_between(dtype, DType::f32)(1, &value, &bits);
   if (value < bound) return value;
   // One step down in sign and magnitude; below zero comes the smallest negative number.
   bits = static_cast<std::uint16_t>(value == 0 ? 0x8001 : value > 0 ? bits - 1 : bits + 1);
-  cast_of(dtype, DType::f32)(1, &value, &bits);
+  cast_between(dtype, DType::f32)(1, &value, &bits);
   return value;
 }
 
@@ -204,7 +204,7 @@ void cpu_dropout(const KernelArgs& args) {
   const double p = args.attrs.s[0].to_double(), scale = args.attrs.s[1].to_double();
   const std::uint32_t threshold = dropout_threshold(p);
   const RandomLoops& random = *loops().random;
-  const CopyLoops::Cast widen = cast_of(dtype, compute), narrow = cast_of(compute, dtype);
+  const CopyLoops::Cast widen = cast_between(dtype, compute), narrow = cast_between(compute, dtype);
   const int item = item_size(dtype);
 
   Nest nest(meta.sizes);
@@ -215,10 +215,10 @@ void cpu_dropout(const KernelArgs& args) {
   const bool dense =
       nest.dim() == 1 && nest.stride(0, 0) == 1 && nest.stride(0, 1) == 1 && nest.stride(0, 2) == 1;
   for_tiles(meta.numel(), [&](i64 begin, i64 end) {
-    alignas(64) char x[kTile * 8], y[kTile * 8], packed[kTile * 8];
-    bool kept[kTile];
-    for (i64 first = begin; first < end; first += kTile) {
-      const i64 n = end - first < kTile ? end - first : kTile;
+    alignas(64) char x[kDrawnTile * 8], y[kDrawnTile * 8], packed[kDrawnTile * 8];
+    bool kept[kDrawnTile];
+    for (i64 first = begin; first < end; first += kDrawnTile) {
+      const i64 n = end - first < kDrawnTile ? end - first : kDrawnTile;
       random.keep(n, kept, stream_at(args.ticket, first, 4), threshold);
       const char* from = nest.data(2) + first * item;
       if (!dense) {

@@ -27,11 +27,11 @@ extern const GemmTable kGemmTable;
 namespace {
 
 // One per thread: tiles of different threads are packed side by side.
-struct Scratch {
+struct PackScratch {
   void* data = nullptr;
-  ~Scratch() { std::free(data); }
+  ~PackScratch() { std::free(data); }
 };
-thread_local Scratch t_scratch;
+thread_local PackScratch t_scratch;
 
 }  // namespace
 

@@ -5,15 +5,15 @@
 
 namespace ingot {
 
-#define INGOT_LEVEL(isa)                                                                       \
-  namespace isa {                                                                              \
-  extern const CopyLoops kCopyLoops;                                                           \
-  extern const IndexLoops kIndexLoops;                                                         \
-  extern const RandomLoops kRandomLoops;                                                       \
-  LoopFn elementwise_loop(int row, int dtype);                                                 \
-  }                                                                                            \
-  static constexpr LevelLoops k_##isa{&isa::kCopyLoops, &isa::kIndexLoops, &isa::kRandomLoops, \
-                                      &isa::elementwise_loop};
+#define INGOT_LEVEL(isa)                                                                           \
+  namespace isa {                                                                                  \
+  extern const CopyLoops kCopyLoops;                                                               \
+  extern const IndexLoops kIndexLoops;                                                             \
+  extern const RandomLoops kRandomLoops;                                                           \
+  LoopFn elementwise_loop(int row, int dtype);                                                     \
+  }                                                                                                \
+  static constexpr LevelLoops loops_##isa{&isa::kCopyLoops, &isa::kIndexLoops, &isa::kRandomLoops, \
+                                          &isa::elementwise_loop};
 #if defined(INGOT_HAVE_ISA_BASE)
 INGOT_LEVEL(isa_base)
 #endif
@@ -23,22 +23,23 @@ INGOT_LEVEL(isa_v3)
 #if defined(INGOT_HAVE_ISA_V4)
 INGOT_LEVEL(isa_v4)
 #endif
+#undef INGOT_LEVEL
 
 const LevelLoops* loops_of(IsaLevel level) {
   switch (level) {
     case IsaLevel::base:
 #if defined(INGOT_HAVE_ISA_BASE)
-      return &k_isa_base;
+      return &loops_isa_base;
 #endif
       break;
     case IsaLevel::v3:
 #if defined(INGOT_HAVE_ISA_V3)
-      return &k_isa_v3;
+      return &loops_isa_v3;
 #endif
       break;
     case IsaLevel::v4:
 #if defined(INGOT_HAVE_ISA_V4)
-      return &k_isa_v4;
+      return &loops_isa_v4;
 #endif
       break;
   }

@@ -31,7 +31,7 @@ bool done_in_f32(const KernelArgs& args, DType t, Kernel kernel) {
   return true;
 }
 
-char* at(const BufferView& v, i64 offset) {
+char* at_offset(const BufferView& v, i64 offset) {
   return static_cast<char*>(v.data) + offset * item_size(v.meta->dtype);
 }
 
@@ -86,9 +86,9 @@ void run_batches(const KernelArgs& args, DType dtype, GemmArgs g, Dims batch, Di
       b_at += index * b[d];
       c_at += index * c[d];
     }
-    g.a = at(a_view, a_at);
-    g.b = at(b_view, b_at);
-    g.c = at(args.out[0], c_at);
+    g.a = at_offset(a_view, a_at);
+    g.b = at_offset(b_view, b_at);
+    g.c = at_offset(args.out[0], c_at);
     if (inner.count == 1) {
       gemm(dtype, g);
     } else {

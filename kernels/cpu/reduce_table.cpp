@@ -15,25 +15,25 @@ struct Tables {
 }  // namespace
 
 // In the order of DType; the 16-bit types compute in f32.
-#define INGOT_LEVEL(isa)                                                                         \
+#define INGOT_LEVEL_TABLES(isa)                                                                  \
   namespace isa {                                                                                \
   extern const ReduceLoops kReduceF32, kReduceF64, kReduceI64, kReduceI32, kReduceU8;            \
   extern const RowLoops kRowsF32, kRowsF64;                                                      \
   }                                                                                              \
-  static constexpr Tables k_##isa{                                                               \
+  static constexpr Tables tables_##isa{                                                          \
       {&isa::kReduceF32, &isa::kReduceF64, nullptr, nullptr, &isa::kReduceI64, &isa::kReduceI32, \
        &isa::kReduceU8, &isa::kReduceU8},                                                        \
       {&isa::kRowsF32, &isa::kRowsF64}};
 #if defined(INGOT_HAVE_ISA_BASE)
-INGOT_LEVEL(isa_base)
+INGOT_LEVEL_TABLES(isa_base)
 #endif
 #if defined(INGOT_HAVE_ISA_V3)
-INGOT_LEVEL(isa_v3)
+INGOT_LEVEL_TABLES(isa_v3)
 #endif
 #if defined(INGOT_HAVE_ISA_V4)
-INGOT_LEVEL(isa_v4)
+INGOT_LEVEL_TABLES(isa_v4)
 #endif
-#undef INGOT_LEVEL
+#undef INGOT_LEVEL_TABLES
 
 namespace {
 
@@ -41,17 +41,17 @@ const Tables* tables_of(IsaLevel level) {
   switch (level) {
     case IsaLevel::base:
 #if defined(INGOT_HAVE_ISA_BASE)
-      return &k_isa_base;
+      return &tables_isa_base;
 #endif
       break;
     case IsaLevel::v3:
 #if defined(INGOT_HAVE_ISA_V3)
-      return &k_isa_v3;
+      return &tables_isa_v3;
 #endif
       break;
     case IsaLevel::v4:
 #if defined(INGOT_HAVE_ISA_V4)
-      return &k_isa_v4;
+      return &tables_isa_v4;
 #endif
       break;
   }

@@ -11,7 +11,7 @@
 namespace ingot {
 namespace {
 
-BufferView operand(const KernelArgs& args, int i) {
+BufferView operand_at(const KernelArgs& args, int i) {
   return i < args.n_in ? args.in[i] : BufferView{nullptr, nullptr};
 }
 
@@ -34,7 +34,7 @@ void cpu_layer_norm(const KernelArgs& args) {
   const Meta& x = *args.in[0].meta;
   const DType compute = compute_type(x.dtype);
   const RowLoops& formulas = row_loops(compute);
-  const DenseOperand weight(operand(args, 1), compute), bias(operand(args, 2), compute);
+  const DenseOperand weight(operand_at(args, 1), compute), bias(operand_at(args, 2), compute);
   const double eps = args.attrs.s[0].to_double();
   char* const mean = static_cast<char*>(args.out[1].data);
   char* const rstd = static_cast<char*>(args.out[2].data);
@@ -54,7 +54,7 @@ void cpu_layer_norm_backward(const KernelArgs& args) {
   const DType compute = compute_type(x.dtype);
   const RowLoops& formulas = row_loops(compute);
   const DenseOperand mean(args.in[2], compute), rstd(args.in[3], compute);
-  const DenseOperand weight(operand(args, 4), compute);
+  const DenseOperand weight(operand_at(args, 4), compute);
   RowJob job = job_of(args, x);
   job.add_input(args.in[0]);
   job.add_input(args.in[1]);

@@ -18,7 +18,7 @@ i64 panel_width(i64 length) {
   return std::clamp(kCached / length, kLine, kMost);
 }
 
-CopyLoops::Cast cast_of(DType from, DType to) {
+CopyLoops::Cast cast_unless_same(DType from, DType to) {
   return from == to ? nullptr : loops().copy->cast[static_cast<int>(from)][static_cast<int>(to)];
 }
 
@@ -112,7 +112,7 @@ void RowJob::run_single(const AxisList& kept, RowFn f, void* context) const {
       }
       char* result = work.data() + n_in * part;
       f(context, row, in, result);
-      if (const CopyLoops::Cast cast = cast_of(compute_, out.storage)) {
+      if (const CopyLoops::Cast cast = cast_unless_same(compute_, out.storage)) {
         char* converted = result + (n * item + 63) / 64 * 64;
         cast(n, converted, result);
         result = converted;
@@ -143,7 +143,7 @@ void RowJob::run_panels(const AxisList& kept, RowFn f, void* context) const {
         return operand_[k].data + (place.offset(k) + first) * item_size(operand_[k].storage);
       };
       for (int k = 0; k < n_in; ++k) {
-        const CopyLoops::Cast cast = cast_of(operand_[k].storage, compute_);
+        const CopyLoops::Cast cast = cast_unless_same(operand_[k].storage, compute_);
         char* to = work.data() + k * part;
         loops().copy->transpose[item_log2(item_size(operand_[k].storage))](
             n, rows, cast == nullptr ? to : raw, n, address(k), operand_[k].axes[0].stride[0]);
@@ -157,7 +157,7 @@ void RowJob::run_panels(const AxisList& kept, RowFn f, void* context) const {
       }
       if (!has_output_) continue;
       const Operand& out = operand_[n_in];
-      if (const CopyLoops::Cast cast = cast_of(compute_, out.storage)) {
+      if (const CopyLoops::Cast cast = cast_unless_same(compute_, out.storage)) {
         cast(n * rows, raw, result);
         result = raw;
       }

@@ -7,11 +7,11 @@ inline namespace INGOT_ISA {
 
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kArangeThreads = 256;
 
-__global__ void __launch_bounds__(kThreads) arange_kernel(const ArangeTask task) {
+__global__ void __launch_bounds__(kArangeThreads) arange_kernel(const ArangeTask task) {
   wait_for_previous();
-  const Int64 i = Int64(blockIdx.x) * kThreads + threadIdx.x;
+  const Int64 i = Int64(blockIdx.x) * kArangeThreads + threadIdx.x;
   if (i >= task.n) return;
   if (task.floating) {
     store_as<double>(task.out, i * task.stride, task.dtype,
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kThreads) arange_kernel(const ArangeTask task)
 }  // namespace
 
 void launch_arange(const ArangeTask& task) {
-  launch(arange_kernel, {(task.n + kThreads - 1) / kThreads, kThreads}, task);
+  launch(arange_kernel, {(task.n + kArangeThreads - 1) / kArangeThreads, kArangeThreads}, task);
 }
 
 }  // namespace INGOT_ISA

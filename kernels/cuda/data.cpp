@@ -7,7 +7,7 @@ inline namespace INGOT_ISA {
 
 namespace {
 
-char* at(const BufferView& view, i64 element) {
+char* at_element(const BufferView& view, i64 element) {
   return static_cast<char*>(view.data) + element * item_size(view.meta->dtype);
 }
 
@@ -47,7 +47,7 @@ void cuda_cat(const KernelArgs& args) {
   for (int i = 0; i < args.n_in; ++i) {
     const i64 length = args.in[i].meta->sizes[axis];
     const Meta part = narrowed(*out.meta, axis, length, 1);
-    copy_on_device({at(out, start * out.meta->strides[axis]), &part}, args.in[i]);
+    copy_on_device({at_element(out, start * out.meta->strides[axis]), &part}, args.in[i]);
     start += length;
   }
 }
@@ -62,7 +62,7 @@ void cuda_flip(const KernelArgs& args) {
     last += (reversed.sizes[axis] - 1) * reversed.strides[axis];
     reversed.strides[axis] = -reversed.strides[axis];
   }
-  copy_on_device(args.out[0], {at(args.in[0], last), &reversed});
+  copy_on_device(args.out[0], {at_element(args.in[0], last), &reversed});
 }
 
 void cuda_slice_backward(const KernelArgs& args) {
@@ -72,7 +72,7 @@ void cuda_slice_backward(const KernelArgs& args) {
   const Meta part = narrowed(*out.meta, axis, args.in[0].meta->sizes[axis], args.attrs.b);
   const i64 start = args.attrs.s[0].to_int();
   if (part.numel() != 0) {
-    copy_on_device({at(out, start * out.meta->strides[axis]), &part}, args.in[0]);
+    copy_on_device({at_element(out, start * out.meta->strides[axis]), &part}, args.in[0]);
   }
 }
 

@@ -7,23 +7,23 @@ inline namespace INGOT_ISA {
 
 namespace {
 
-constexpr int kThreads = 256, kWarps = kThreads / 32, kRounds = kSortTile / kThreads;
-static_assert(kThreads == kSortDigits, "a thread for each digit");
+constexpr int kSortThreads = 256, kWarps = kSortThreads / 32, kRounds = kSortTile / kSortThreads;
+static_assert(kSortThreads == kSortDigits, "a thread for each digit");
 constexpr unsigned kAll = 0xffffffffu;
 
 // A key's place is the number of smaller keys, and of equal ones before it.
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kSortThreads)
     rank_kernel(const IndexKey* keys, int n, IndexKey* sorted_keys, unsigned* sorted_order) {
   wait_for_previous();
-  __shared__ IndexKey tile[kThreads];
-  const int i = int(blockIdx.x) * kThreads + int(threadIdx.x);
+  __shared__ IndexKey tile[kSortThreads];
+  const int i = int(blockIdx.x) * kSortThreads + int(threadIdx.x);
   const IndexKey mine = i < n ? keys[i] : 0;
   int rank = 0;
-  for (int first = 0; first < n; first += kThreads) {
+  for (int first = 0; first < n; first += kSortThreads) {
     __syncthreads();
     if (first + int(threadIdx.x) < n) tile[threadIdx.x] = keys[first + int(threadIdx.x)];
     __syncthreads();
-    const int count = n - first < kThreads ? n - first : kThreads;
+    const int count = n - first < kSortThreads ? n - first : kSortThreads;
     for (int k = 0; k < count; ++k) {
       rank += int(tile[k] < mine || (tile[k] == mine && first + k < i));
     }
@@ -60,14 +60,14 @@ __device__ __forceinline__ unsigned sum_before(unsigned value, unsigned& total) 
 }
 
 // How often each digit stands in each tile.
-__global__ void __launch_bounds__(kThreads) count_kernel(const RadixPass p) {
+__global__ void __launch_bounds__(kSortThreads) count_kernel(const RadixPass p) {
   wait_for_previous();
   __shared__ unsigned counts[kSortDigits];
   counts[threadIdx.x] = 0;
   __syncthreads();
   const Int64 first = Int64(blockIdx.x) * kSortTile;
   for (int r = 0; r < kRounds; ++r) {
-    const Int64 i = first + r * kThreads + threadIdx.x;
+    const Int64 i = first + r * kSortThreads + threadIdx.x;
     if (i < p.n) atomicAdd(&counts[digit_of(p.keys[i], p.shift)], 1u);
   }
   __syncthreads();
@@ -75,11 +75,11 @@ __global__ void __launch_bounds__(kThreads) count_kernel(const RadixPass p) {
 }
 
 // A block turns one digit's counts into sums over the tiles before.
-__global__ void __launch_bounds__(kThreads) scan_kernel(const RadixPass p) {
+__global__ void __launch_bounds__(kSortThreads) scan_kernel(const RadixPass p) {
   wait_for_previous();
   unsigned* counts = p.counts + Int64(blockIdx.x) * p.tiles;
   unsigned before = 0;
-  for (unsigned first = 0; first < p.tiles; first += kThreads) {
+  for (unsigned first = 0; first < p.tiles; first += kSortThreads) {
     const unsigned tile = first + threadIdx.x;
     unsigned total;
     const unsigned sum = sum_before(tile < p.tiles ? counts[tile] : 0, total);
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads) scan_kernel(const RadixPass p) {
 
 // Moves a tile's keys to their places. A warp owns a run of the tile, so that the order of keys is
 // that of (tile, warp, round, lane).
-__global__ void __launch_bounds__(kThreads) move_kernel(const RadixPass p) {
+__global__ void __launch_bounds__(kSortThreads) move_kernel(const RadixPass p) {
   wait_for_previous();
   __shared__ unsigned next[kWarps][kSortDigits];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -142,14 +142,14 @@ __global__ void __launch_bounds__(kThreads) move_kernel(const RadixPass p) {
 
 void launch_rank_sort(const IndexKey* keys, Int64 n, IndexKey* sorted_keys,
                       unsigned* sorted_order) {
-  launch(rank_kernel, {(n + kThreads - 1) / kThreads, kThreads}, keys, int(n), sorted_keys,
-         sorted_order);
+  launch(rank_kernel, {(n + kSortThreads - 1) / kSortThreads, kSortThreads}, keys, int(n),
+         sorted_keys, sorted_order);
 }
 
 void launch_radix_pass(const RadixPass& pass) {
-  launch(count_kernel, {pass.tiles, kThreads}, pass);
-  launch(scan_kernel, {kSortDigits, kThreads}, pass);
-  launch(move_kernel, {pass.tiles, kThreads}, pass);
+  launch(count_kernel, {pass.tiles, kSortThreads}, pass);
+  launch(scan_kernel, {kSortDigits, kSortThreads}, pass);
+  launch(move_kernel, {pass.tiles, kSortThreads}, pass);
 }
 
 }  // namespace INGOT_ISA

@@ -9,7 +9,7 @@ inline namespace INGOT_ISA {
 
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kRandomThreads = 256;
 
 using philox::Word;
 using philox::Word64;
@@ -125,11 +125,12 @@ __device__ __forceinline__ void store_run(void* out, Int64 i, const Num<T>* y, i
 }
 
 template <class Draw>
-__global__ void __launch_bounds__(kThreads) fill_kernel(const RandomFill fill, const Draw draw) {
+__global__ void __launch_bounds__(kRandomThreads)
+    fill_kernel(const RandomFill fill, const Draw draw) {
   wait_for_previous();
   constexpr int N = Draw::per_block;
   using T = typename Draw::T;
-  const Int64 block = Int64(blockIdx.x) * kThreads + threadIdx.x, i = block * N;
+  const Int64 block = Int64(blockIdx.x) * kRandomThreads + threadIdx.x, i = block * N;
   if (i >= fill.n) return;
   Num<T> y[N];
   draw.make(philox::draw(Word64(fill.stream.seed), Word64(fill.stream.position) + Word64(block)),
@@ -169,7 +170,8 @@ __global__ void __launch_bounds__(kThreads) fill_kernel(const RandomFill fill, c
 template <class Draw>
 void launch_fill(const RandomFill& fill, const Draw& draw) {
   const Int64 blocks = (fill.n + Draw::per_block - 1) / Draw::per_block;
-  launch(fill_kernel<Draw>, {(blocks + kThreads - 1) / kThreads, kThreads}, fill, draw);
+  launch(fill_kernel<Draw>, {(blocks + kRandomThreads - 1) / kRandomThreads, kRandomThreads}, fill,
+         draw);
 }
 
 // Where element i of the logical order lies in y, mask and x.
@@ -199,11 +201,11 @@ struct Dense {
 };
 
 template <class S, class T, class Places>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kRandomThreads)
     dropout_kernel(const DropoutTask task, const Places places) {
   wait_for_previous();
   constexpr bool dense = is_same_type<Places, Dense>;
-  const Int64 block = Int64(blockIdx.x) * kThreads + threadIdx.x, i = block * 4;
+  const Int64 block = Int64(blockIdx.x) * kRandomThreads + threadIdx.x, i = block * 4;
   if (i >= task.n) return;
   const philox::Block b =
       philox::draw(Word64(task.stream.seed), Word64(task.stream.position) + Word64(block));
@@ -245,11 +247,12 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class S, class T>
 void launch_dropout_of(const DropoutTask& task) {
-  const Int64 blocks = ((task.n + 3) / 4 + kThreads - 1) / kThreads;
+  const Int64 blocks = ((task.n + 3) / 4 + kRandomThreads - 1) / kRandomThreads;
   if (task.dense) {
-    launch(dropout_kernel<S, T, Dense>, {blocks, kThreads}, task, Dense(task));
+    launch(dropout_kernel<S, T, Dense>, {blocks, kRandomThreads}, task, Dense(task));
   } else {
-    launch(dropout_kernel<S, T, DropoutPlaces>, {blocks, kThreads}, task, DropoutPlaces(task));
+    launch(dropout_kernel<S, T, DropoutPlaces>, {blocks, kRandomThreads}, task,
+           DropoutPlaces(task));
   }
 }
 

@@ -108,21 +108,23 @@ class Operand {
   std::optional<DenseCopy> copy_;
 };
 
-std::size_t bytes_of(i64 n, DType dtype) { return static_cast<std::size_t>(n * item_size(dtype)); }
+std::size_t scratch_bytes(i64 n, DType dtype) {
+  return static_cast<std::size_t>(n * item_size(dtype));
+}
 
 void set_out(ReduceTask& task, void* out, DType dtype) {
   task.out = out;
   task.out_dtype = static_cast<int>(dtype);
 }
 
-struct Reduction {
+struct ReduceCall {
   CudaReduce kind;
   DType compute;  // of what lies between steps
   bool smallest = false;
   bool mean = false;
 };
 
-void reduce_to(const Reduction& r, const BufferView& in, const Dims& axes, const BufferView& out) {
+void reduce_to(const ReduceCall& r, const BufferView& in, const Dims& axes, const BufferView& out) {
   Operand x(in, axes);
   const double count = static_cast<double>(x.count());
   if (x.outputs() == 0) return;
@@ -141,7 +143,7 @@ void reduce_to(const Reduction& r, const BufferView& in, const Dims& axes, const
       reduce_on_device(r.kind, x.along(), task, r.compute);
       return result.finish();
     }
-    between[step].emplace(bytes_of(task.groups * task.cols, r.compute));
+    between[step].emplace(scratch_bytes(task.groups * task.cols, r.compute));
     set_out(task, between[step]->data(), r.compute);
     reduce_on_device(r.kind, x.along(), task, r.compute);
     x.advance(*between[step], r.compute);
@@ -203,7 +205,7 @@ void variance(const BufferView& in, const Dims& axes, i64 correction, const Buff
     launch_variance(row);
     return result.finish();
   }
-  const std::size_t bytes = bytes_of(x.outputs(), compute);
+  const std::size_t bytes = scratch_bytes(x.outputs(), compute);
   const DeviceScratch mean(bytes), centre(bytes);
   task.divides = true;
   task.by = static_cast<double>(n);

@@ -10,7 +10,7 @@ inline namespace INGOT_ISA {
 
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kTopKThreads = 256;
 constexpr Int64 kMostPicks = 64;
 
 // Greater for what comes first among the largest: NaN above all numbers, both zeros alike.
@@ -25,9 +25,9 @@ __device__ __forceinline__ Int64 order_key(Num<double> x) {
   return bits < 0 ? bits ^ IntegerRange<Int64>::greatest : bits;
 }
 
-__global__ void __launch_bounds__(kThreads) topk_keys_kernel(const TopkTask p) {
+__global__ void __launch_bounds__(kTopKThreads) topk_keys_kernel(const TopkTask p) {
   wait_for_previous();
-  const Int64 t = Int64(blockIdx.x) * kThreads + threadIdx.x;
+  const Int64 t = Int64(blockIdx.x) * kTopKThreads + threadIdx.x;
   if (t >= p.rows * p.n) return;
   const Int64 row = t / p.n, from = row_begin(p.x.places, row) + (t - row * p.n);
   const auto dtype = static_cast<DType>(p.dtype);
@@ -64,7 +64,7 @@ __device__ __forceinline__ void store_choice(const TopkTask& p, Int64 row, Int64
   }
 }
 
-__global__ void __launch_bounds__(kThreads) topk_picks_kernel(const TopkTask p) {
+__global__ void __launch_bounds__(kTopKThreads) topk_picks_kernel(const TopkTask p) {
   wait_for_previous();
   using R = ExtremeReducer<Int64>;
   const Int64 row = blockIdx.x;
@@ -84,9 +84,9 @@ __global__ void __launch_bounds__(kThreads) topk_picks_kernel(const TopkTask p) 
   }
 }
 
-__global__ void __launch_bounds__(kThreads) topk_ranks_kernel(const TopkTask p) {
+__global__ void __launch_bounds__(kTopKThreads) topk_ranks_kernel(const TopkTask p) {
   wait_for_previous();
-  const Int64 t = Int64(blockIdx.x) * kThreads + threadIdx.x;
+  const Int64 t = Int64(blockIdx.x) * kTopKThreads + threadIdx.x;
   if (t >= p.rows * p.n) return;
   const Int64 row = t / p.n, place = t - row * p.n, key = p.keys[t];
   const Int64* keys = p.keys + row * p.n;
@@ -101,10 +101,12 @@ __global__ void __launch_bounds__(kThreads) topk_ranks_kernel(const TopkTask p) 
 }  // namespace
 
 void launch_topk(const TopkTask& task) {
-  const LaunchShape each{(task.rows * task.n + kThreads - 1) / kThreads, kThreads};
+  const LaunchShape each{(task.rows * task.n + kTopKThreads - 1) / kTopKThreads, kTopKThreads};
   launch(topk_keys_kernel, each, task);
   if (task.k <= kMostPicks) {
-    const unsigned threads = task.n <= kWarp ? kWarp : task.n <= 2 * kWarp ? 2 * kWarp : kThreads;
+    const unsigned threads = task.n <= kWarp       ? kWarp
+                             : task.n <= 2 * kWarp ? 2 * kWarp
+                                                   : kTopKThreads;
     launch(topk_picks_kernel, {task.rows, threads}, task);
   } else {
     launch(topk_ranks_kernel, each, task);

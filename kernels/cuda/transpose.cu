@@ -7,19 +7,19 @@ inline namespace INGOT_ISA {
 
 namespace {
 
-constexpr int kTile = 32, kRowsAtOnce = 8;
+constexpr int kTransposeTile = 32, kRowsAtOnce = 8;
 
 // Blocks are numbered along x over tiles of rows, of columns, and the outer axes.
 template <class T>
-__global__ void __launch_bounds__(kTile* kRowsAtOnce)
+__global__ void __launch_bounds__(kTransposeTile* kRowsAtOnce)
     transpose_kernel(const TransposeTask p, Int64 row_tiles, Int64 column_tiles) {
   wait_for_previous();
-  __shared__ T tile[kTile][kTile + 1];
-  const int x = int(threadIdx.x) % kTile, y = int(threadIdx.x) / kTile;
+  __shared__ T tile[kTransposeTile][kTransposeTile + 1];
+  const int x = int(threadIdx.x) % kTransposeTile, y = int(threadIdx.x) / kTransposeTile;
   Int64 block = blockIdx.x;
-  const Int64 first_row = block % row_tiles * kTile;
+  const Int64 first_row = block % row_tiles * kTransposeTile;
   block /= row_tiles;
-  const Int64 first_column = block % column_tiles * kTile;
+  const Int64 first_column = block % column_tiles * kTransposeTile;
   block /= column_tiles;
   const T* in = static_cast<const T*>(p.in);
   T* out = static_cast<T*>(p.out);
@@ -29,12 +29,12 @@ __global__ void __launch_bounds__(kTile* kRowsAtOnce)
     in += index * p.in_strides[d];
     out += index * p.out_strides[d];
   }
-  for (int i = y; i < kTile; i += kRowsAtOnce) {
+  for (int i = y; i < kTransposeTile; i += kRowsAtOnce) {
     const Int64 row = first_row + i, column = first_column + x;
     if (row < p.rows && column < p.columns) tile[i][x] = in[row * p.in_row_stride + column];
   }
   __syncthreads();
-  for (int i = y; i < kTile; i += kRowsAtOnce) {
+  for (int i = y; i < kTransposeTile; i += kRowsAtOnce) {
     const Int64 row = first_row + x, column = first_column + i;
     if (row < p.rows && column < p.columns) out[column * p.out_column_stride + row] = tile[x][i];
   }
@@ -42,11 +42,12 @@ __global__ void __launch_bounds__(kTile* kRowsAtOnce)
 
 template <class T>
 void launch_typed(const TransposeTask& task) {
-  const Int64 row_tiles = (task.rows + kTile - 1) / kTile;
-  const Int64 column_tiles = (task.columns + kTile - 1) / kTile;
+  const Int64 row_tiles = (task.rows + kTransposeTile - 1) / kTransposeTile;
+  const Int64 column_tiles = (task.columns + kTransposeTile - 1) / kTransposeTile;
   Int64 blocks = row_tiles * column_tiles;
   for (int d = 0; d < task.outer; ++d) blocks *= task.sizes[d];
-  launch(transpose_kernel<T>, {blocks, kTile * kRowsAtOnce}, task, row_tiles, column_tiles);
+  launch(transpose_kernel<T>, {blocks, kTransposeTile * kRowsAtOnce}, task, row_tiles,
+         column_tiles);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace ingot::profiler {
 namespace {
 
-constexpr int kBatches = 5, kLaunches = 48;
+constexpr int kLaunchBatches = 5, kLaunches = 48;
 constexpr int kShort = 1, kLong = 9;  // nodes
 
 std::atomic<bool> g_known{false};
@@ -20,7 +20,7 @@ LaunchCost g_cost;
 template <class F>
 double least_ns(void (*begin)(), void (*end)(), F&& launch) {
   std::int64_t best = INT64_MAX;
-  for (int batch = 0; batch < kBatches; ++batch) {
+  for (int batch = 0; batch < kLaunchBatches; ++batch) {
     cuda::synchronize_stream();
     const std::int64_t start = monotonic_ns();
     for (int i = 0; i < kLaunches; ++i) {

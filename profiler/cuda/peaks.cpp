@@ -59,7 +59,7 @@ double copy_rate(const cuda::DeviceProperties& p) {
   return best;
 }
 
-Roofline measure() {
+Roofline measure_gpu() {
   const cuda::DeviceGuard guard(0);
   const cuda::DeviceProperties& p = cuda::properties(0);
   Roofline r;
@@ -83,7 +83,7 @@ Roofline measure() {
 }  // namespace
 
 const Roofline& gpu_roofline() {
-  static const Roofline roofline = measure();
+  static const Roofline roofline = measure_gpu();
   return roofline;
 }
 

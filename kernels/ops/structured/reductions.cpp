@@ -24,7 +24,7 @@ void set_reduced(const OpArgs& args, DType dtype, Meta* out) {
   out->strides = contiguous_strides(out->sizes);
 }
 
-void check_floating(const OpInfo& op, const Meta& x) {
+void check_is_floating(const OpInfo& op, const Meta& x) {
   INGOT_CHECK(is_floating_point(x.dtype),
               "{}: needs a floating dtype, got {}; convert it with to()", op.name, describe(x));
 }
@@ -55,7 +55,7 @@ void Sum::infer(const OpInfo&, const OpArgs& args, Meta* out, i64*) {
 }
 
 void Mean::infer(const OpInfo& op, const OpArgs& args, Meta* out, i64*) {
-  check_floating(op, args[0]);
+  check_is_floating(op, args[0]);
   set_reduced(args, args[0].dtype, out);
 }
 
@@ -102,7 +102,7 @@ void Topk::infer(const OpInfo&, const OpArgs& args, Meta* out, i64*) {
 }
 
 void Var::infer(const OpInfo& op, const OpArgs& args, Meta* out, i64*) {
-  check_floating(op, args[0]);
+  check_is_floating(op, args[0]);
   set_reduced(args, args[0].dtype, out);
 }
 
