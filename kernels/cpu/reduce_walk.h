@@ -74,7 +74,6 @@ class RowReader {
  public:
   RowReader(const AxisList& axes, DType storage, DType compute)
       : axes_(axes),
-        storage_(storage),
         item_(item_size(storage)),
         compute_item_(item_size(compute)),
         move_(loops().copy->move[item_log2(item_)]),
@@ -95,7 +94,6 @@ class RowReader {
 
  private:
   AxisList axes_;
-  DType storage_;
   i64 item_, compute_item_;
   CopyLoops::Move move_;
   CopyLoops::Cast cast_;
