@@ -164,10 +164,10 @@ __global__ void __launch_bounds__(kElementwiseThreads)
   K::run(p, offset, count, PlacesTo<arity>{});
 }
 
-template <class Row, class T, class S>
-void launch_vector(const ElementwiseTask& task) {
-  constexpr int width = 16 / sizeof(S), arity = arity_of<Row>;
-  VectorParams<arity> p;
+// Of no row: compiled once for each number of operands and width.
+template <int N, int width>
+VectorParams<N> vector_params(const ElementwiseTask& task) {
+  VectorParams<N> p;
   p.out = task.out.data;
   p.n = task.n;
   p.vectors = task.dim > 0 || vectors_fit(task, width);
@@ -177,13 +177,20 @@ void launch_vector(const ElementwiseTask& task) {
     p.sizes[d] = FastDivisor(task.sizes[d + 1]);
     p.strides[d][0] = static_cast<int>(task.out.strides[d + 1]);
   }
-  for (int k = 0; k < arity; ++k) {
+  for (int k = 0; k < N; ++k) {
     const ElementwiseTask::Operand& in = task.in[k];
     p.in[k].data = in.data;
     p.in[k].repeated = in.repeated;
     for (int b = 0; b < 8; ++b) p.in[k].scalar[b] = in.scalar[b];
     for (int d = 0; d < p.outer; ++d) p.strides[d][1 + k] = static_cast<int>(in.strides[d + 1]);
   }
+  return p;
+}
+
+template <class Row, class T, class S>
+void launch_vector(const ElementwiseTask& task) {
+  constexpr int width = 16 / sizeof(S);
+  const VectorParams<arity_of<Row>> p = vector_params<arity_of<Row>, width>(task);
   const Int64 threads = p.vectors ? (task.n + width - 1) / width : task.n;
   launch(vector_kernel<Row, T, S>,
          {(threads + kElementwiseThreads - 1) / kElementwiseThreads, kElementwiseThreads}, p);
@@ -246,9 +253,9 @@ __global__ void __launch_bounds__(kElementwiseThreads)
   StridedKernel<Row, T>::run(p, offset, PlacesTo<arity>{});
 }
 
-template <class Row, class T>
-void launch_strided(const ElementwiseTask& task) {
-  StridedParams<arity_of<Row>> p;
+template <int N>
+StridedParams<N> strided_params(const ElementwiseTask& task) {
+  StridedParams<N> p;
   p.n = static_cast<unsigned>(task.n);
   p.dim = task.dim;
   p.data[0] = task.out.data;
@@ -257,15 +264,21 @@ void launch_strided(const ElementwiseTask& task) {
     p.sizes[d] = FastDivisor(task.sizes[d]);
     p.strides[d][0] = static_cast<int>(task.out.strides[d]);
   }
-  for (int k = 0; k < arity_of<Row>; ++k) {
+  for (int k = 0; k < N; ++k) {
     const ElementwiseTask::Operand& in = task.in[k];
     p.data[1 + k] = in.data;
     p.dtype[1 + k] = in.dtype;
     for (int d = 0; d < task.dim; ++d) p.strides[d][1 + k] = static_cast<int>(in.strides[d]);
     for (int b = 0; b < 8; ++b) p.scalar[k][b] = in.scalar[b];
   }
+  return p;
+}
+
+template <class Row, class T>
+void launch_strided(const ElementwiseTask& task) {
   launch(strided_kernel<Row, T>,
-         {(task.n + kElementwiseThreads - 1) / kElementwiseThreads, kElementwiseThreads}, p);
+         {(task.n + kElementwiseThreads - 1) / kElementwiseThreads, kElementwiseThreads},
+         strided_params<arity_of<Row>>(task));
 }
 
 template <class Row, class T>
