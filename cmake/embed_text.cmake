@@ -59,9 +59,9 @@ file(WRITE "${OUT}"
 #include <ingot/compiler/jit/embedded_text.h>
 namespace ingot::jit {
 namespace {
-constexpr char kText[] = R\"ingot(${text})ingot\";
+constexpr char ${SYMBOL}Chars[] = R\"ingot(${text})ingot\";
 }
-const EmbeddedText ${SYMBOL}{kText, sizeof(kText) - 1, \"${sha256}\"};
+const EmbeddedText ${SYMBOL}{${SYMBOL}Chars, sizeof(${SYMBOL}Chars) - 1, \"${sha256}\"};
 }  // namespace ingot::jit
 ")
 
