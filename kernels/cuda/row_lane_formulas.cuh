@@ -265,7 +265,7 @@ __device__ __forceinline__ Num<T> inverse_root(Num<T> x) {
 }
 
 // Mean and variance in two passes: the second one, around the first quotient, gives what the mean
-// is off by and the squares, which are then moved to it.
+// is off by and the squares, which are then moved to it. Squares that overflow stay infinite.
 template <int kSlots, int kUse = 0, class Values, class N>
 __device__ __forceinline__ auto moments_lanes(const LaneOf<kSlots>& at, const Values& x, N eps) {
   using T = typename Values::Value;
@@ -284,7 +284,8 @@ __device__ __forceinline__ auto moments_lanes(const LaneOf<kSlots>& at, const Va
     return s;
   });
   const N off = sums.a * per;
-  const N squares = max(sums.b - sums.a * off, N(0));
+  const N around = max(sums.b - sums.a * off, N(0));
+  const N squares = select(sums.b == N(math::infinity()), sums.b, around);
   return rows::RowMoments<T>{first + off, inverse_root(squares * per + eps)};
 }
 
