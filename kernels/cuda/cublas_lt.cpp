@@ -209,7 +209,7 @@ Ready describe(const LtProduct& p) {
   if (const cublasLtEpilogue_t epilogue = epilogue_of(p); epilogue != CUBLASLT_EPILOGUE_DEFAULT) {
     describe_as(r.description, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
   }
-  // Its address may tell the heuristic the alignment; each call sets its own.
+  // Each call sets its own.
   if (p.bias != nullptr) describe_as(r.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
   r.a = p.b_transposed ? layout(p.dtype, p.k, p.n, p.ldb, p.batch, p.b_step)
                        : layout(p.dtype, p.n, p.k, p.ldb, p.batch, p.b_step);

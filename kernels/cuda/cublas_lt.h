@@ -24,7 +24,7 @@ struct LtProduct {
   i64 batch = 1, a_step = 0, b_step = 0, d_step = 0;  // elements between the matrices of a batch
   const void *a, *b;
   void* d;
-  const void* bias = nullptr;  // n elements, added to each row
+  const void* bias = nullptr;  // n elements, added to each row; at a multiple of 16 bytes
   ProductEpilogue::Activation activation = ProductEpilogue::none;
   // Whose algorithm is used: this product's, or that of the same without some of its epilogue.
   enum class Algorithm : unsigned char { own, without_activation, without_epilogue };

@@ -1,3 +1,5 @@
+#include <cstdint>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/product_view.h>
 #include <ingot/kernels/cuda/small_shape.h>
@@ -147,8 +149,11 @@ bool library_runs(DType t) {
   return t == DType::f32 || t == DType::f64 || t == DType::f16 || t == DType::bf16;
 }
 
+bool is_bias(const void* row) { return reinterpret_cast<std::uintptr_t>(row) % 16 == 0; }
+
 bool adds_row(const ProductView& v) {
-  return v.bias != nullptr && v.bias_row == 0 && v.bias_column == 1 && v.alpha == 1 && v.beta == 1;
+  return v.bias != nullptr && v.bias_row == 0 && v.bias_column == 1 && v.alpha == 1 &&
+         v.beta == 1 && is_bias(v.bias);
 }
 
 bool takes_epilogue(const ProductView& v) {

@@ -40,6 +40,10 @@ std::optional<Leading> leading(i64 rows, i64 columns, i64 row, i64 column);
 // Whether the library multiplies matrices of this dtype.
 bool library_runs(DType t);
 
+// Whether cublasLt can add this row as its bias. Its kernels may read 16 bytes at a time, and
+// nothing tells its heuristic how a bias is aligned: one at another address may fault on the GPU.
+bool is_bias(const void* row);
+
 // Whether what is added is a row as it is: what cublasLt calls a bias.
 bool adds_row(const ProductView& view);
 

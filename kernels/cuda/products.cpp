@@ -154,6 +154,7 @@ void cuda_product(const KernelArgs& args) {
 bool cuda_product_with(const KernelArgs& args, const ProductEpilogue& epilogue) {
   const ProductView view = product_view(args);
   if (!takes_epilogue(view) || (view.bias != nullptr && epilogue.row != nullptr)) return false;
+  if (epilogue.row != nullptr && !is_bias(epilogue.row)) return false;
   bool all = true;
   for_each_part(
       view, [&](const Part& part) { all = all && by_library(view, part, view.bias, 0, epilogue); });

@@ -1,5 +1,6 @@
 // In place of cublasLt: what LtProduct asks for, one element after another, summed in double.
 #include <cmath>
+#include <cstdint>
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/cublas_lt.h>
@@ -49,6 +50,8 @@ void check(const LtProduct& p) {
   INGOT_BUG(p.lda >= (p.a_transposed ? p.m : p.k), "cublasLt: lda {} is too small", p.lda);
   INGOT_BUG(p.ldb >= (p.b_transposed ? p.k : p.n), "cublasLt: ldb {} is too small", p.ldb);
   INGOT_BUG(p.ldd >= p.n, "cublasLt: ldd {} is too small", p.ldd);
+  // It does not say so, but its kernels may fault.
+  INGOT_BUG(reinterpret_cast<std::uintptr_t>(p.bias) % 16 == 0, "cublasLt: the bias is unaligned");
 }
 
 }  // namespace

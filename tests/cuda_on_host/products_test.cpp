@@ -300,5 +300,30 @@ TEST(LargeProducts, WhatTheLibraryCannotIsLeftToOthers) {
   emulation::set_library(true);
 }
 
+// A row inside a larger tensor. Eager lays it into the result, as the stand-in would refuse it.
+TEST(LargeProducts, ARowThatIsNotAlignedIsNoBiasOfTheLibrary) {
+  Rng rng(8);
+  const i64 m = 6, n = 9, k = 300;
+  for (const DType t : kFloating) {
+    Buffer x(t, {m, k}), w(t, {n, k}), rows(t, {3, n}), row(t, {n}), eager(t, {m, n});
+    for (Buffer* b : {&x, &w, &rows}) b->fill_random(rng, -2, 2);
+    const void* second = rows.at(n);
+    ASSERT_NE(reinterpret_cast<std::uintptr_t>(second) % 16, 0u);
+    for (i64 i = 0; i < n; ++i) row.set(i, rows.real(n + i));
+    EXPECT_FALSE(with_epilogue(structured_op<Linear>, {&x, &w}, {m, n},
+                               {second, ProductEpilogue::none, true})
+                     .done);
+
+    const BufferView in[] = {x.view(), w.view(), {const_cast<void*>(second), &row.meta()}};
+    const BufferView out = eager.view();
+    const Attrs none;
+    const KernelArgs args{structured_op<Linear>, in, 3, &out, 1, none, Ticket{}};
+    EXPECT_FALSE(isa_emulated::cuda_product_with(args, {nullptr, ProductEpilogue::relu, true}));
+    isa_emulated::cuda_kernel(structured_op<Linear>)(args);
+    std::vector<Buffer> want = on_device(structured_op<Linear>, {&x, &w, &row});
+    for (i64 i = 0; i < eager.numel(); ++i) EXPECT_TRUE(eager.same_bits(i, want[0].at(i))) << i;
+  }
+}
+
 }  // namespace
 }  // namespace ingot::testing
