@@ -85,7 +85,8 @@ bool GraphCache::run_graph(const std::vector<std::uint64_t>& words, const Launch
                            int* failed_step) {
   // A second thread in the same plan launches its steps rather than wait.
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock() || failed_records_ == kFailuresInARow) return false;
+  const bool may_record = failed_records_ < kFailuresInARow;
+  if (!lock.owns_lock() || (instances_.empty() && !may_record)) return false;
   const Inside inside(this);
   if (++uses_ < paused_until_) return false;
   const std::uint64_t hash = hash_of(words);
@@ -100,7 +101,7 @@ bool GraphCache::run_graph(const std::vector<std::uint64_t>& words, const Launch
   const bool first = instances_.empty() && ++misses_ >= kMissesBeforeGraph;
   const bool room = instances_.size() < kMostInstances;
   if (room && (repeats || first)) {
-    if (record(hash, words, launches)) return launch_it(instances_.back());
+    if (may_record && record(hash, words, launches)) return launch_it(instances_.back());
   } else if (may_update()) {
     if (update(hash, words, launches)) return launch_it(instances_.back());
   }

@@ -112,6 +112,23 @@ TEST_F(GraphCaches, WhatARecordingThrowsIsNoError) {
   EXPECT_EQ(steps_run, 13);
 }
 
+TEST_F(GraphCaches, GraphsThatExistAreLaunchedWhenNoOthersCanBeRecorded) {
+  const auto cache = make();
+  run(*cache, 1), run(*cache, 1);
+  EXPECT_EQ(g_graph_launches, 1);
+  run(*cache, 2), run(*cache, 3);  // of other numbers: the one graph gets them
+  EXPECT_EQ(g_graph_launches, 3);
+  const auto step = [](int) {
+    if (g_recording) throw OutOfMemoryError("no memory for scratch");
+  };
+  for (int i = 0; i < 3; ++i) run(*cache, 2, step);  // seen before: a second graph is tried
+  EXPECT_EQ(cache->use().recorded, 1);
+  EXPECT_EQ(steps_run, 8);
+  run(*cache, 3);
+  EXPECT_EQ(steps_run, 8);
+  EXPECT_EQ(g_graph_launches, 4);
+}
+
 TEST_F(GraphCaches, AreDroppedBeforeMemoryRunsOut) {
   const auto cache = make(), elsewhere = make(kCUDA);
   for (int i = 0; i < 2; ++i) run(*cache, 1), run(*elsewhere, 1);
