@@ -113,19 +113,12 @@ class LibraryStep final : public Step {
                          : BufferView{binding.address(s, v), &s.meta(v)});
     }
     const BufferView out{binding.address(s, result), &s.meta(result)};
-    const Device device = s.meta(result).device;
-    const cuda::DeviceGuard guard(device);
-    ScopedEvent event({.kind = EventKind::kernel,
-                       .name = note_.name,
-                       .loc = note_.loc,
-                       .device = device,
-                       .cost = &note_.cost,
-                       .fused_from = note_.fused_from.c_str()});
     const ProductEpilogue epilogue{row_ < 0 ? nullptr : binding.address(s, row_), activation_,
                                    exact_};
     const Attrs& attrs = *binding.attrs[static_cast<std::size_t>(ops_[0])];
     const KernelArgs args{*product.op, in.data(), static_cast<int>(in.size()), &out, 1, attrs, {}};
-    if (!isa_cuda::cuda_product_with(args, epilogue)) run_apart(ops_, s, binding);
+    // Kernels of ops run apart are events of their own.
+    if (!run_joined(args, epilogue)) run_apart(ops_, s, binding);
   }
   const std::vector<int>& ops() const override { return ops_; }
   std::vector<int> touched(const Segment& s) const override {
@@ -138,6 +131,20 @@ class LibraryStep final : public Step {
   }
 
  private:
+  bool run_joined(const KernelArgs& args, const ProductEpilogue& epilogue) const {
+    const Device device = args.out[0].meta->device;
+    const cuda::DeviceGuard guard(device);
+    const ScopedEvent event({.kind = EventKind::kernel,
+                             .name = note_.name,
+                             .loc = note_.loc,
+                             .out = args.out[0].meta,
+                             .n_out = 1,
+                             .device = device,
+                             .cost = &note_.cost,
+                             .fused_from = note_.fused_from.c_str()});
+    return isa_cuda::cuda_product_with(args, epilogue);
+  }
+
   std::vector<int> ops_;
   int row_ = -1;
   Activation activation_ = Activation::none;
