@@ -80,10 +80,10 @@ void synchronize(Device device, Loc loc) {
   check_fault(device.index());
 }
 
-void set_memory_limit(double fraction, Device device) {
-  INGOT_CHECK(fraction > 0 && fraction <= 1, "cuda::set_memory_limit: {} is not in (0, 1]",
-              fraction);
-  check_cuda("cuda::set_memory_limit", device, Loc::here());
+void set_memory_limit(double fraction, Device device, Loc loc) {
+  INGOT_CHECK_AT("cuda::set_memory_limit", loc, fraction > 0 && fraction <= 1,
+                 "{} is not in (0, 1]", fraction);
+  check_cuda("cuda::set_memory_limit", device, loc);
   const double memory = static_cast<double>(properties(device.index()).memory);
   ingot::set_memory_limit(static_cast<i64>(fraction * memory), device);
 }

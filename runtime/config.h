@@ -34,7 +34,7 @@ int device_count();
 // kernels found (an index out of range) are thrown here at the latest.
 void synchronize(Device device = kCUDA, Loc loc = Loc::here());
 // The share of the device's memory that tensors may take, in (0, 1].
-void set_memory_limit(double fraction, Device device = kCUDA);
+void set_memory_limit(double fraction, Device device = kCUDA, Loc loc = Loc::here());
 void empty_cache(Device device = kCUDA);
 std::string memory_summary(Device device = kCUDA);
 }  // namespace cuda

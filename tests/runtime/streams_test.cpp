@@ -27,6 +27,7 @@ TEST(Streams, WithoutAGpuAreOneSentence) {
       {"Event::record: ", [&] { event.record(); }},
       {"pin_memory: ", [&] { (void)x.pin_memory(); }},
       {"cuda::synchronize: ", [] { cuda::synchronize(); }},
+      {"cuda::set_memory_limit: ", [] { cuda::set_memory_limit(0.5); }},
   };
   for (const auto& [start, call] : calls) {
     try {
