@@ -11,8 +11,6 @@
 
 namespace ingot {
 
-// The text of kernels/ops, embedded when the library is built.
-
 namespace compiler {
 
 namespace {
