@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <ingot/compiler/cuda/library_epilogue.h>
@@ -177,8 +179,10 @@ void find_library_epilogues(const Segment& s, const std::vector<bool>& needed,
     if (next >= 0 && activation_of(op_at(s, next), view.dtype) != Activation::none) {
       ops.push_back(next);
     }
+    // All runs at the last op's place, where a row that is made after the product is there.
+    const auto changes = [&](int op) { return inputs_change(s, {op}, op, ops.back()); };
     const auto fits = [&] {
-      return ops.size() > 1 && !inputs_change(s, ops, i, ops.back()) &&
+      return ops.size() > 1 && std::none_of(ops.begin(), ops.end(), changes) &&
              !is_read_by_a_group(s, ops.back());
     };
     if (!fits()) continue;

@@ -170,6 +170,22 @@ TEST(LibraryEpilogue, JoinsOnlyWhereThatSparesALaunch) {
   }
 }
 
+TEST(LibraryEpilogue, TheRowMayBeMadeAfterTheProductButNotChangedAfterTheAddition) {
+  Layer made(DType::f32);
+  const int product = made.op(kMatmul, {made.x, made.w});
+  made.op(kAdd, {product, made.op(kRelu, {made.row})}, true);
+  EXPECT_EQ(made.joined(Numerics::exact), "matmul add");
+
+  Layer written(DType::f32);
+  const int h = written.op(kMatmul, {written.x, written.w});
+  written.b.op_in_place(kMul, {written.row, written.row});
+  const int sum = written.op(kAdd, {h, written.row});
+  EXPECT_EQ(written.joined(Numerics::library), "matmul add");
+  written.b.op_in_place(kMul, {written.row, written.row});
+  written.op(kRelu, {sum}, true);
+  EXPECT_EQ(written.joined(Numerics::library), "");
+}
+
 TEST(LibraryEpilogue, OtherAdditionsAndOtherReadersStayApart) {
   for (const Numerics level : {Numerics::exact, Numerics::library}) {
     Layer full(DType::f32);
