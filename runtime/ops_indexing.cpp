@@ -217,7 +217,8 @@ Tensor one_hot(const Tensor& index, i64 classes, Loc loc) {
   INGOT_CHECK_AT("one_hot", loc, !given(index, "one_hot", loc).is_floating_point(),
                  "the class numbers must be integers, got {}", describe(index.meta()));
   INGOT_CHECK_AT("one_hot", loc, classes >= 0, "the number of classes is {}", classes);
-  Tensor hit = eq(unsqueeze(index, -1, loc), Arg(arange(classes, kInt64, loc), loc));
+  Tensor hit =
+      eq(unsqueeze(index, -1, loc), Arg(arange(classes, {kInt64, index.device()}, loc), loc));
   return hit.to(kInt64, loc);
 }
 

@@ -146,6 +146,15 @@ TEST_F(DevicesGpu, ATrainingStepRunsOnTheSecond) {
   EXPECT_EQ(losses(second_, true), expected);
 }
 
+// Ops that make a tensor beside their operands make it where those are.
+TEST_F(DevicesGpu, OperandsSayWhereAnOpMakesItsOwn) {
+  for (const Device d : {first_, second_}) {
+    const Tensor index = tensor({2, 0, 1}, {kInt64, d});
+    EXPECT_TRUE(same_values(one_hot(index, 4), one_hot(index.cpu(), 4)));
+    EXPECT_EQ(rand_like(ones({3}, d)).device(), d);
+  }
+}
+
 // A graph's memory goes back to the device it is on, whichever is current then.
 TEST_F(DevicesGpu, MemoryGoesBackToItsDevice) {
   const auto make = [&] {
