@@ -16,10 +16,17 @@ bool done_in_f32(const KernelArgs& args, DType t, Kernel kernel) {
   INGOT_CHECK(t != DType::boolean, "{}: not defined for {}", args.op.name, name(t));
   if (t != DType::f16 && t != DType::bf16) return false;
   std::optional<Contiguous> wide[3];
+  Meta empty[3];
   BufferView in[3];
   for (int i = 0; i < args.n_in; ++i) {
     in[i] = args.in[i];
-    if (in[i].data == nullptr) continue;
+    if (in[i].meta == nullptr) continue;
+    if (in[i].data == nullptr) {  // no elements
+      empty[i] = *in[i].meta;
+      empty[i].dtype = DType::f32;
+      in[i].meta = &empty[i];
+      continue;
+    }
     in[i] = wide[i].emplace(args.in[i], DType::f32, args.in[i].meta->sizes).view();
   }
   Meta meta = *args.out[0].meta;

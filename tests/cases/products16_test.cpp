@@ -24,6 +24,15 @@ TEST_P(Products16, SumsDoNotStayWhereOneMoreIsRoundedAway) {
   }
 }
 
+TEST_P(Products16, ASumOfNothingIsZero) {
+  const TensorOptions type(GetParam());
+  const Tensor a = zeros({3, 0}, type), b = zeros({0, 2}, type), bias = full({2}, 1.5, type);
+  EXPECT_TRUE(equal(matmul(a, b), zeros({3, 2}, type)));
+  EXPECT_TRUE(equal(linear(a, transpose(b, 0, 1)), zeros({3, 2}, type)));
+  EXPECT_TRUE(equal(linear(a, transpose(b, 0, 1), bias), full({3, 2}, 1.5, type)));
+  EXPECT_TRUE(equal(addmm(bias, a, b), full({3, 2}, 1.5, type)));
+}
+
 // Golden values by hand.
 TEST_P(Products16, OneRoundingAfterTheBias) {
   const bool half = GetParam() == DType::f16;
