@@ -1,5 +1,7 @@
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/core/dtype.h>
 
@@ -18,6 +20,12 @@ Device::Device(const char* text) {
   INGOT_CHECK(ok, "device: \"{}\" is not a device; write \"cpu\", \"cuda\" or \"cuda:1\"", s);
   type_ = DeviceType::cuda;
   index_ = static_cast<std::int8_t>(index);
+}
+
+void Device::refuse(DeviceType type, int index) {
+  const bool cuda = type == DeviceType::cuda;
+  throw Error(fmt::format("device: {}:{} is not a device; {}", cuda ? "cuda" : "cpu", index,
+                          cuda ? "GPUs are numbered from 0 to 99" : "the CPU has the index 0"));
 }
 
 std::string Device::str() const {

@@ -58,12 +58,15 @@ constexpr DType compute_type(DType t) {
 enum class DeviceType : std::uint8_t { cpu, cuda };
 inline constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
 
-// Where bytes live. Text form: "cpu", "cuda" (= "cuda:0"), "cuda:1"; anything else is an Error.
+// Where bytes live. Text form: "cpu", "cuda" (= "cuda:0"), "cuda:1"; anything else is an Error, and
+// so is an index below 0 or above 99, or another than 0 of the CPU.
 class Device {
  public:
   constexpr Device() = default;
   constexpr Device(DeviceType type, int index = 0)
-      : type_(type), index_(static_cast<std::int8_t>(index)) {}
+      : type_(type), index_(static_cast<std::int8_t>(index)) {
+    if (index < 0 || index > (type == DeviceType::cuda ? 99 : 0)) refuse(type, index);
+  }
   Device(const char* text);
   Device(const std::string& text) : Device(text.c_str()) {}
   constexpr DeviceType type() const { return type_; }
@@ -74,6 +77,8 @@ class Device {
   constexpr bool operator==(const Device&) const = default;
 
  private:
+  [[noreturn]] static void refuse(DeviceType type, int index);
+
   DeviceType type_ = DeviceType::cpu;
   std::int8_t index_ = 0;
 };

@@ -52,6 +52,14 @@ TEST(Streams, OfTheHostAreErrors) {
   EXPECT_THROW((void)cuda::Stream::current(kCPU), Error);
 }
 
+TEST(Streams, DevicesHaveIndicesThatExist) {
+  EXPECT_EQ(Device(kCUDA, 99).str(), "cuda:99");
+  // Stored in fewer bits these would be another device.
+  for (const int index : {-1, 100, 256, 300}) EXPECT_THROW((void)Device(kCUDA, index), Error);
+  EXPECT_THROW((void)Device(kCPU, 1), Error);
+  EXPECT_THROW((void)ones({2}).cuda(256), Error);
+}
+
 TEST(Streams, CopiesOnTheHostDoNotCareForNonBlocking) {
   const Tensor x = randn({5, 7});
   Tensor y = empty({5, 7});
