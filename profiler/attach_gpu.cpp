@@ -343,7 +343,7 @@ void attach_gpu(Timeline& t, GpuRecords records, const TickMap& clock, std::uint
   gpu.dropped_other = records.dropped_other + records.dropped_launches + records.dropped_graphs;
   gpu.count.dropped = records.dropped_work;
   gpu.count.launched = records.dropped_launches;
-  gpu.count.exact = records.dropped_graphs == 0;
+  gpu.count.dropped_graphs = records.dropped_graphs;
   gpu.work = std::move(records.work);
   gpu.waits = std::move(records.waits);
   gpu.overheads = std::move(records.overheads);

@@ -72,12 +72,14 @@ std::vector<std::string> gpu_lines(const GpuTimeline& gpu) {
         "  times by events hold the gaps between kernels of one launch, and those that "
         "the host leaves while it launches");
   }
-  if (n.launched > 0) {
-    std::string text =
-        fmt::format("Launched {}: {} recorded, {} dropped", n.launched, n.recorded, n.dropped);
-    if (!n.exact) {
-      text += ", launches of graphs among them";
-    } else if (n.missing() != 0) {
+  if (n.launched > 0 || n.dropped_graphs > 0) {
+    std::string text = fmt::format("Launched {}", n.launched);
+    if (n.dropped_graphs > 0) {
+      text += fmt::format(" and the nodes of {} dropped graph launch{}", n.dropped_graphs,
+                          n.dropped_graphs == 1 ? "" : "es");
+    }
+    text += fmt::format(": {} recorded, {} dropped", n.recorded, n.dropped);
+    if (n.dropped_graphs == 0 && n.missing() != 0) {
       text += fmt::format("; THE COUNTS DIFFER by {}", n.missing());
     }
     if (n.graphs > 0) {

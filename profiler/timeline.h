@@ -109,7 +109,7 @@ struct LaunchCount {
   std::uint64_t recorded = 0;   // kernels, copies and sets
   std::uint64_t dropped = 0;    // as the observer counted them
   std::uint64_t graphs = 0;     // graph launches,
-  bool exact = true;            // false: calls that launch graphs were dropped too
+  std::uint64_t dropped_graphs = 0;  // calls that were dropped: nobody knows how many nodes
   std::uint64_t misfits = 0;    // those whose nodes are not as many as their ops say
   std::uint64_t unlinked = 0;   // work of no recorded event
   std::uint64_t too_early = 0;  // kernels that seem to begin before their launch
