@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,10 @@ void profile(const std::string& title, const std::string& trace, const F& step) 
 
 void run(const std::string& device, const std::vector<std::int64_t>& sizes, std::int64_t elements,
          const std::string& trace) {
+  for (const std::int64_t n : sizes) {
+    if (n < 1) throw std::invalid_argument("--n takes sizes from 1 on");
+  }
+  if (elements < 0) throw std::invalid_argument("--chain must not be negative");
   const NoGradGuard no_grad;
   const TensorOptions options{DType::f32, Device(device)};
   for (const std::int64_t n : sizes) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 
 #include <ingot/ingot.h>
 
@@ -84,6 +85,7 @@ int main(int argc, char** argv) {
   flags.add("--trace", "FILE", "writes a Chrome trace", &settings.trace);
   if (const std::optional<int> code = flags.parse(argc, argv)) return *code;
   try {
+    if (settings.steps < 0) throw std::invalid_argument("--steps must not be negative");
     train(settings);
     tour();
   } catch (const std::exception& e) {
