@@ -1,4 +1,4 @@
-// The ops as functions. docs/ops.md lists shapes, dtypes and gradients in one table.
+// The ops as functions.
 // Owns: the public op declarations. Tensors broadcast as in NumPy and promote as in PyTorch; a
 // number operand never widens a tensor of its own category; the op's line is that of the call.
 // Errors: ingot::Error with the op, the operands and the line. Must not know: kernels.
