@@ -128,6 +128,49 @@ TEST_F(EpilogueGpu, ARowIsAddedToDoublesAndToBatchesWithEagersBits) {
   }
 }
 
+// A sum this long may be split among blocks of threads, which changes where the row is added.
+TEST_F(EpilogueGpu, ARowIsAddedToLongSums) {
+  const auto body = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+    return sum(matmul(x, w) + b, {-2});
+  };
+  for (const i64 n : {128, 257}) {
+    const Tensor x = normal({n, 32768}), w = normal({32768, n}) * 0.01, b = normal({n});
+    const auto f = compile(body);
+    for (int call = 0; call < 3; ++call) EXPECT_TRUE(same_bits(f(x, w, b), body(x, w, b))) << n;
+    const auto one = [](const Tensor& a, const Tensor& c, const Tensor& d) {
+      return matmul(a, c) + d;
+    };
+    const Tensor x16 = x.to(DType::bf16), w16 = w.to(DType::bf16), b16 = b.to(DType::bf16);
+    const auto g = compile(one, {.numerics = Numerics::library});
+    const auto real = [](const Tensor& v) { return v.cpu().to(DType::f64); };
+    const Tensor want = one(real(x16), real(w16), real(b16));
+    for (int call = 0; call < 3; ++call) {
+      // The library may round the sum before it adds the row.
+      EXPECT_TRUE(allclose(real(g(x16, w16, b16)), want, 0x1p-8 * 1.1, 0x1p-8)) << n;
+    }
+  }
+}
+
+// A row whose first byte lies anywhere; cublasLt's kernels read 16 bytes at a time.
+TEST_F(EpilogueGpu, RowsMayBeginAnywhere) {
+  for (const DType t : {DType::f32, DType::f16, DType::bf16}) {
+    for (const i64 k : {512, 4096}) {
+      const Tensor x = normal({300, k}).to(t), w = (normal({k, 513}) * 0.05).to(t),
+                   rows = normal({9, 513}).to(t);
+      const auto body = [](const Tensor& a, const Tensor& c, const Tensor& b) {
+        return sum(matmul(a, c) + b, {-2}) + sum(linear(a, c.t().contiguous(), b), {-2}) +
+               sum(addmm(b, a, c), {-2});
+      };
+      const auto f = compile(body);
+      for (i64 row = 0; row < 9; ++row) {
+        const Tensor b = rows.select(0, row);
+        EXPECT_TRUE(same_bits(f(x, w, b), body(x, w, b))) << name(t) << " row " << row;
+      }
+    }
+  }
+  cuda::synchronize();
+}
+
 TEST_F(EpilogueGpu, ReluAtLevelLibraryIsExactWhereSumsAre) {
   const auto body = [](const Tensor& x, const Tensor& w, const Tensor& b) {
     return relu(linear(x, w, b));
