@@ -78,7 +78,7 @@ Key key_of(const LtProduct& p) {
   const i64 flags = static_cast<i64>(p.dtype) | i64{p.tf32} << 8 | i64{p.a_transposed} << 9 |
                     i64{p.b_transposed} << 10 | i64{p.bias != nullptr} << 11 |
                     i64{p.beta != 0} << 12 | static_cast<i64>(p.activation) << 13 |
-                    static_cast<i64>(p.algorithm) << 16 | i64{cuda::current_device()} << 20;
+                    i64{p.plain_algorithm} << 16 | i64{cuda::current_device()} << 20;
   const i64 alignments = alignment_of(p.a) | alignment_of(p.b) << 16 | alignment_of(p.d) << 32 |
                          (p.bias == nullptr ? 0 : alignment_of(p.bias)) << 48;
   return {{flags, alignments, p.m, p.n, p.k, p.lda, p.ldb, p.ldd, p.batch, p.a_step, p.b_step,
@@ -254,13 +254,13 @@ void free_descriptions(const Ready& r) {
 
 Ready make_ready(const LtProduct& p, cublasLtHandle_t handle) {
   Ready r = describe(p);
-  if (p.algorithm == LtProduct::Algorithm::own) {
+  if (!p.plain_algorithm) {
     choose_algorithm(p, handle, r);
     return r;
   }
   LtProduct plain = p;
   plain.activation = ProductEpilogue::none;
-  if (p.algorithm == LtProduct::Algorithm::without_epilogue) plain.bias = nullptr;
+  plain.bias = nullptr;
   Ready of_plain = describe(plain);
   choose_algorithm(plain, handle, of_plain);
   free_descriptions(of_plain);

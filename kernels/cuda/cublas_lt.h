@@ -26,15 +26,12 @@ struct LtProduct {
   void* d;
   const void* bias = nullptr;  // n elements, added to each row; at a multiple of 16 bytes
   ProductEpilogue::Activation activation = ProductEpilogue::none;
-  // Whose algorithm is used: this product's, or that of the same without some of its epilogue.
-  enum class Algorithm : unsigned char { own, without_activation, without_epilogue };
-  Algorithm algorithm = Algorithm::own;
+  bool plain_algorithm = false;  // that of the same without bias and activation, else its own
   double alpha = 1, beta = 0;
 };
 
 // False when cublasLt has no algorithm for it, or does not take the one that is asked for (nothing
-// was launched). Throws DeviceError when the
-// library is missing or fails.
+// was launched). Throws DeviceError when the library is missing or fails.
 bool lt_product(const LtProduct& product);
 
 }  // namespace INGOT_ISA

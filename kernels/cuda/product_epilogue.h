@@ -13,8 +13,8 @@ struct ProductEpilogue {
   };
   const void* row = nullptr;  // one element a column, dense, added to each row; null: none
   Activation activation = none;
-  // The algorithm is the one that the product alone gets, so that sums have its bits; else the one
-  // that suits product and epilogue best.
+  // With a row: the algorithm is the one that the product alone gets, so that sums have its bits.
+  // Else it is the one that suits product and epilogue best.
   bool keeps_algorithm = true;
 };
 

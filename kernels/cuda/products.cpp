@@ -79,11 +79,7 @@ bool by_library(const ProductView& v, const Part& part, const void* bias, double
   lt.d = part.d;
   lt.bias = epilogue.row == nullptr ? bias : epilogue.row;
   lt.activation = epilogue.activation;
-  if (epilogue.keeps_algorithm) {
-    lt.algorithm = epilogue.row != nullptr                ? LtProduct::Algorithm::without_epilogue
-                   : epilogue.activation != epilogue.none ? LtProduct::Algorithm::without_activation
-                                                          : LtProduct::Algorithm::own;
-  }
+  lt.plain_algorithm = epilogue.keeps_algorithm && epilogue.row != nullptr;
   lt.alpha = v.alpha;
   lt.beta = beta;
   return lt_product(lt);
