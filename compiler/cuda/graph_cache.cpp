@@ -72,7 +72,9 @@ void GraphCache::drop(Device device) noexcept {
   use_.dropped += static_cast<i64>(instances_.size());
   instances_.clear();
   misses_ = 0;
-  paused_until_ = uses_ + (kFirstPause << std::min(drops_++, 20));
+  // Many runs since the last pause: memory was short for reasons of its own, not for these graphs.
+  if (uses_ > paused_until_ + pause(drops_)) drops_ = 0;
+  paused_until_ = uses_ + pause(drops_++);
 }
 
 void GraphCache::run(const std::vector<std::uint64_t>& words, const Launches& launches,
@@ -85,10 +87,11 @@ bool GraphCache::run_graph(const std::vector<std::uint64_t>& words, const Launch
                            int* failed_step) {
   // A second thread in the same plan launches its steps rather than wait.
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  const bool may_record = failed_records_ < kFailuresInARow;
-  if (!lock.owns_lock() || (instances_.empty() && !may_record)) return false;
+  if (!lock.owns_lock()) return false;
   const Inside inside(this);
   if (++uses_ < paused_until_) return false;
+  const bool may_record = uses_ >= record_again_;
+  if (instances_.empty() && !may_record) return false;
   const std::uint64_t hash = hash_of(words);
   const auto launch_it = [&](Instance& i) {
     launch(i, failed_step);
@@ -124,7 +127,9 @@ bool GraphCache::record(std::uint64_t hash, const std::vector<std::uint64_t>& wo
   } catch (const std::exception&) {  // no memory for scratch; another thread broke the recording
   }
   if (fresh.graph == nullptr) {
-    ++failed_records_;
+    if (++failed_records_ >= kFailuresInARow) {
+      record_again_ = uses_ + pause(failed_records_ - kFailuresInARow);
+    }
     return false;
   }
   failed_records_ = 0;

@@ -57,8 +57,11 @@ class GraphCache {
   // Plans with a library's kernels are recorded again for an update, which takes as long as two or
   // three launches.
   static constexpr std::size_t kWorthRecordingAgain = 3;
-  // Runs without graphs after they were dropped; twice as many each time.
+  // Runs without graphs after they were dropped, or without a try to record after failures.
   static constexpr std::uint64_t kFirstPause = 16;
+  static constexpr std::uint64_t pause(int before) {
+    return kFirstPause << (before < 20 ? before : 20);
+  }
 
   bool run_graph(const std::vector<std::uint64_t>& words, const Launches& launches,
                  int* failed_step);
@@ -81,10 +84,10 @@ class GraphCache {
   std::size_t next_recent_ = 0;
   std::uint64_t uses_ = 0;
   int misses_ = 0;
-  // In a row; after some, there is no further try.
-  int failed_records_ = 0, failed_updates_ = 0;
+  int failed_records_ = 0,
+      failed_updates_ = 0;  // in a row; after some, updates are not tried again
   int drops_ = 0;
-  std::uint64_t paused_until_ = 0;  // of uses_
+  std::uint64_t paused_until_ = 0, record_again_ = 0;  // of uses_
 };
 
 }  // namespace ingot::compiler
