@@ -43,6 +43,7 @@ struct Segment {
   std::vector<Value> values;
   std::vector<SegmentOp> ops;
 
+  const SegmentOp& op(int i) const { return ops[static_cast<std::size_t>(i)]; }
   const Meta& meta(int value) const { return values[static_cast<std::size_t>(value)].meta; }
   int buffer_of(int value) const { return values[static_cast<std::size_t>(value)].buffer; }
   Buffer& buffer(int b) { return buffers[static_cast<std::size_t>(b)]; }
@@ -62,6 +63,9 @@ struct Binding {
            offsets[v] * item_size(s.values[v].meta.dtype);
   }
 };
+
+// 16-bit floats: every op computes in f32 and rounds its result.
+constexpr bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 // An op whose kernel may refuse its data (an index out of range): it is never removed as dead.
 bool may_throw(const OpInfo& op);

@@ -9,12 +9,10 @@ namespace ingot::compiler {
 
 namespace {
 
-bool has_16_bits(DType t) { return t == DType::f16 || t == DType::bf16; }
-
 // Programs with 16-bit floats compute two elements at a time: the values of a step are twins.
 bool has_narrow(const PointwiseProgram& p) {
-  bool narrow = std::any_of(p.memory_dtype.begin(), p.memory_dtype.end(), has_16_bits);
-  for (const Instruction& code : p.code) narrow = narrow || has_16_bits(code.out.dtype);
+  bool narrow = std::any_of(p.memory_dtype.begin(), p.memory_dtype.end(), is_narrow);
+  for (const Instruction& code : p.code) narrow = narrow || is_narrow(code.out.dtype);
   return narrow;
 }
 

@@ -21,10 +21,6 @@ namespace {
 
 using Activation = ProductEpilogue::Activation;
 
-const SegmentOp& op_at(const Segment& s, int i) { return s.ops[static_cast<std::size_t>(i)]; }
-
-bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
-
 // The operand that a row of y's columns is in this addition to y; else -1.
 int row_of(const Segment& s, const SegmentOp& add, int y, i64 columns) {
   if (!(*add.op == elementwise_op<rows::Add>) || add.in.size() != 2) return -1;
@@ -47,11 +43,11 @@ Activation activation_of(const SegmentOp& op, DType t) {
 
 // The op that alone reads the result of op i and makes one of the same kind of it; else -1.
 int follower(const Segment& s, const std::vector<bool>& needed, int i) {
-  const int y = op_at(s, i).out[0];
+  const int y = s.op(i).out[0];
   if (s.buffer(s.buffer_of(y)).live) return -1;
   const int j = only_reader(s, s.buffer_of(y), i + 1);
   if (j < 0 || !needed[static_cast<std::size_t>(j)]) return -1;
-  const SegmentOp& op = op_at(s, j);
+  const SegmentOp& op = s.op(j);
   const bool reads_whole = op.in[0] == y || (op.in.size() > 1 && op.in[1] == y);
   return reads_whole && op.writes < 0 && op.out.size() == 1 && s.meta(op.out[0]) == s.meta(y) ? j
                                                                                               : -1;
@@ -59,10 +55,10 @@ int follower(const Segment& s, const std::vector<bool>& needed, int i) {
 
 // Whether a kernel with what follows computes the last op as well: then nothing is spared.
 bool is_read_by_a_group(const Segment& s, int last) {
-  const SegmentOp& op = op_at(s, last);
+  const SegmentOp& op = s.op(last);
   const int buffer = s.buffer_of(op.out[0]);
   for (int k = last + 1; k < static_cast<int>(s.ops.size()); ++k) {
-    const SegmentOp& reader = op_at(s, k);
+    const SegmentOp& reader = s.op(k);
     if (reader.is_view()) continue;
     bool reads = false;
     for (int v : reader.in) reads = reads || (v >= 0 && s.buffer_of(v) == buffer);
@@ -87,18 +83,18 @@ bool is_product(const Segment& s, const SegmentOp& op) {
 
 std::string names(const Segment& s, const std::vector<int>& ops) {
   std::string text;
-  for (int i : ops) text += (text.empty() ? "" : " ") + std::string(op_at(s, i).op->name);
+  for (int i : ops) text += (text.empty() ? "" : " ") + std::string(s.op(i).op->name);
   return text;
 }
 
 class LibraryStep final : public Step {
  public:
   LibraryStep(const Segment& s, std::vector<int> ops) : ops_(std::move(ops)) {
-    const SegmentOp& product = op_at(s, ops_[0]);
+    const SegmentOp& product = s.op(ops_[0]);
     const DType dtype = s.meta(product.out[0]).dtype;
     const i64 columns = view_of(s, product).n;
     for (std::size_t k = 1; k < ops_.size(); ++k) {
-      const SegmentOp& op = op_at(s, ops_[k]);
+      const SegmentOp& op = s.op(ops_[k]);
       activation_ = activation_of(op, dtype);
       if (activation_ == Activation::none) row_ = row_of(s, op, product.out[0], columns);
     }
@@ -107,8 +103,8 @@ class LibraryStep final : public Step {
   }
 
   void run(const Segment& s, const Binding& binding) const override {
-    const SegmentOp& product = op_at(s, ops_[0]);
-    const int result = op_at(s, ops_.back()).out[0];
+    const SegmentOp& product = s.op(ops_[0]);
+    const int result = s.op(ops_.back()).out[0];
     std::vector<BufferView> in;
     for (int v : product.in) {
       in.push_back(v < 0 ? BufferView{nullptr, nullptr}
@@ -124,8 +120,8 @@ class LibraryStep final : public Step {
   }
   const std::vector<int>& ops() const override { return ops_; }
   std::vector<int> touched(const Segment& s) const override {
-    std::vector<int> buffers{s.buffer_of(op_at(s, ops_.back()).out[0])};
-    for (int v : op_at(s, ops_[0]).in) {
+    std::vector<int> buffers{s.buffer_of(s.op(ops_.back()).out[0])};
+    for (int v : s.op(ops_[0]).in) {
       if (v >= 0) buffers.push_back(s.buffer_of(v));
     }
     if (row_ >= 0) buffers.push_back(s.buffer_of(row_));
@@ -157,8 +153,8 @@ class LibraryStep final : public Step {
 }  // namespace
 
 bool library_epilogue_is_exact(const Segment& s, const std::vector<int>& ops) {
-  const DType dtype = s.meta(op_at(s, ops[0]).out[0]).dtype;
-  if (activation_of(op_at(s, ops.back()), dtype) != Activation::none) return false;
+  const DType dtype = s.meta(s.op(ops[0]).out[0]).dtype;
+  if (activation_of(s.op(ops.back()), dtype) != Activation::none) return false;
   return ops.size() == 1 || !is_narrow(dtype);
 }
 
@@ -166,17 +162,16 @@ void find_library_epilogues(const Segment& s, const std::vector<bool>& needed,
                             const char* why_exact, std::vector<int>* before,
                             std::vector<Ledger::Event>* refusals) {
   for (int i = 0; i < static_cast<int>(s.ops.size()); ++i) {
-    const SegmentOp& product = op_at(s, i);
+    const SegmentOp& product = s.op(i);
     if (!needed[static_cast<std::size_t>(i)] || !is_product(s, product)) continue;
     const ProductView view = view_of(s, product);
     std::vector<int> ops{i};
     int next = follower(s, needed, i);
-    if (next >= 0 && view.bias == nullptr &&
-        row_of(s, op_at(s, next), product.out[0], view.n) >= 0) {
+    if (next >= 0 && view.bias == nullptr && row_of(s, s.op(next), product.out[0], view.n) >= 0) {
       ops.push_back(next);
       next = follower(s, needed, next);
     }
-    if (next >= 0 && activation_of(op_at(s, next), view.dtype) != Activation::none) {
+    if (next >= 0 && activation_of(s.op(next), view.dtype) != Activation::none) {
       ops.push_back(next);
     }
     // All runs at the last op's place, where a row that is made after the product is there.
@@ -187,7 +182,7 @@ void find_library_epilogues(const Segment& s, const std::vector<bool>& needed,
     };
     if (!fits()) continue;
     if (why_exact != nullptr && !library_epilogue_is_exact(s, ops)) {
-      const SegmentOp& last = op_at(s, ops.back());
+      const SegmentOp& last = s.op(ops.back());
       refusals->push_back(
           {fmt::format("{} in one launch of the library: {}", names(s, ops), why_exact), last.loc});
       while (!library_epilogue_is_exact(s, ops)) ops.pop_back();

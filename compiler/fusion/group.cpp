@@ -91,8 +91,6 @@ bool feeds(const Segment& s, const Candidate& group, const SegmentOp& op) {
   return false;
 }
 
-bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
-
 // Whether an elementwise op may use the results of a small product as they are made.
 const char* product_refusal(const Segment& s, const Candidate& group, const Candidate& op) {
   if (op.group.kind != Group::pointwise) return "not elementwise over the product";

@@ -9,8 +9,6 @@ namespace ingot::compiler {
 
 namespace {
 
-const SegmentOp& op_at(const Segment& s, int i) { return s.ops[static_cast<std::size_t>(i)]; }
-
 // Reads the ops of a group in order: how each operand and result is walked.
 class Reader {
  public:
@@ -19,7 +17,7 @@ class Reader {
 
   // Takes the next op in; a reason why it cannot be part of the program.
   const char* add(int i) {
-    const SegmentOp& op = op_at(s_, i);
+    const SegmentOp& op = s_.op(i);
     if (op.writes >= 0) return "it writes in place";
     walks.assign(op.in.size(), {});
     depends_ = false;
@@ -141,12 +139,12 @@ class Maker {
     std::set<int> read_outside;
     for (int i = 0; i < static_cast<int>(s_.ops.size()); ++i) {
       if (inside.count(i) > 0) continue;
-      for (int v : op_at(s_, i).in) {
+      for (int v : s_.op(i).in) {
         if (v >= 0) read_outside.insert(s_.buffer_of(v));
       }
     }
     for (int i : p_.ops) {
-      for (int v : op_at(s_, i).out) {
+      for (int v : s_.op(i).out) {
         const int b = s_.buffer_of(v);
         if (s_.buffer(b).live || read_outside.count(b) > 0) written_.insert(v);
       }
@@ -197,7 +195,7 @@ class Maker {
   }
 
   void add(int i) {
-    const SegmentOp& op = op_at(s_, i);
+    const SegmentOp& op = s_.op(i);
     reader_.add(i);
     const bool elementwise = op.op->kind == OpKind::elementwise;
     const bool whole = reader_.kind == RowInstruction::whole;
