@@ -59,7 +59,7 @@ Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), lo
   INGOT_CHECK(options_.max_variants >= 0, "compile: max_variants is {}; at {}",
               options_.max_variants, to_string(loc));
   figures_.name = options_.name;
-  figures_.numerics = options_.numerics;
+  figures_.numerics = options_.verify ? Numerics::exact : options_.numerics;
 }
 
 // From the known signature that differs in the fewest arguments; the latest of several.
@@ -216,7 +216,7 @@ void Entry::reset() {
   not_hits_.store(0);
   figures_ = {};
   figures_.name = options_.name;
-  figures_.numerics = options_.numerics;
+  figures_.numerics = options_.verify ? Numerics::exact : options_.numerics;
   replay_ns_ = compiled_us_ = eager_us_ = {};
   memory_ = {};
   plans_.clear();
