@@ -105,14 +105,14 @@ using GraphOps = std::unordered_map<std::uint64_t, std::vector<GraphOp>>;
 
 // What came of launched = recorded + dropped.
 struct LaunchCount {
-  std::uint64_t launched = 0;   // by API calls that launch work, a graph's nodes as its ops say
-  std::uint64_t recorded = 0;   // kernels, copies and sets
-  std::uint64_t dropped = 0;    // as the observer counted them
-  std::uint64_t graphs = 0;     // graph launches,
+  std::uint64_t launched = 0;  // by API calls that launch work, a graph's nodes as its ops say
+  std::uint64_t recorded = 0;  // kernels, copies and sets
+  std::uint64_t dropped = 0;   // as the observer counted them
+  std::uint64_t graphs = 0;    // graph launches,
   std::uint64_t dropped_graphs = 0;  // calls that were dropped: nobody knows how many nodes
-  std::uint64_t misfits = 0;    // those whose nodes are not as many as their ops say
-  std::uint64_t unlinked = 0;   // work of no recorded event
-  std::uint64_t too_early = 0;  // kernels that seem to begin before their launch
+  std::uint64_t misfits = 0;         // those whose nodes are not as many as their ops say
+  std::uint64_t unlinked = 0;        // work of no recorded event
+  std::uint64_t too_early = 0;       // kernels that seem to begin before their launch
   std::int64_t missing() const {
     return static_cast<std::int64_t>(launched) - static_cast<std::int64_t>(recorded + dropped);
   }
