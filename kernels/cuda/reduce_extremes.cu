@@ -21,7 +21,8 @@ template <class T>
 struct LargestOp {
   using Value = T;
   using Reducer = ValueReducer<rows::MaxRow, T>;
-  static constexpr bool placed = false, centred = false, whole = true;
+  static constexpr bool placed = false, centred = false;
+  using whole_vectors = void;
   static __device__ __forceinline__ Num<T> state(const ReduceTask& p, Num<T> v, Int64, Num<T>) {
     return in_order(p, v);
   }

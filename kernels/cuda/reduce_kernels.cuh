@@ -66,7 +66,7 @@ __device__ __forceinline__ void store_value(const ReduceTask& p, Int64 result, N
 // way at once.
 template <class Op>
 inline constexpr bool takes_whole = requires {
-  Op::whole;
+  typename Op::whole_vectors;
 };
 template <class Load>
 inline constexpr bool is_whole_load = false;

@@ -20,7 +20,7 @@ struct ValueOp {
 };
 template <class T>
 struct SumOp : ValueOp<rows::SumRow, T> {
-  static constexpr bool whole = true;
+  using whole_vectors = void;
 };
 template <class T>
 struct ProdOp : ValueOp<rows::ProdRow, T> {};
