@@ -1,6 +1,7 @@
 // Where bytes leave and enter tensors: item, to_vector, from_vector, data_ptr, equal.
 // Each access is announced first (observe), so that a compiled call runs what is pending.
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include <ingot/kernels/core/sizes.h>
@@ -187,6 +188,9 @@ Tensor from_blob(void* data, Dims sizes, TensorOptions options, Loc loc) {
   m.device = options.has_device() ? options.device() : Device(kCPU);
   m.sizes = sizes;
   m.strides = contiguous_strides(sizes);
+  INGOT_CHECK(reinterpret_cast<std::uintptr_t>(data) % item_size(m.dtype) == 0,
+              "from_blob: the address is no multiple of {} bytes, the size of {}; at {}",
+              item_size(m.dtype), name(m.dtype), to_string(loc));
   auto bytes = static_cast<std::size_t>(m.numel() * item_size(m.dtype));
   Ref<Storage> storage = Storage::borrow(data, bytes, m.device);
   if (t_interceptor != nullptr) storage->transient = t_interceptor->transients = true;

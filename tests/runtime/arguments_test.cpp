@@ -84,6 +84,8 @@ TEST(Arguments, ShapesThatNoTensorHasAreRefused) {
        [&] {
          (void)from_vector(nothing, {kHalf, kHalf});
        }},
+      {"from_blob: the address is no multiple of 4 bytes, the size of f32",
+       [&] { (void)from_blob(reinterpret_cast<char*>(bytes) + 1, {1}); }},
       {"from_blob: negative size",
        [&] {
          (void)from_blob(bytes, {-2, -3});
