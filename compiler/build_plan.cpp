@@ -98,14 +98,10 @@ void add_rows(const Segment& segment, const Group& group, PlanReport* report,
 
 void add_epilogue(const Segment& segment, const Group& group, Loc loc, PlanReport* report,
                   std::vector<std::unique_ptr<Step>>* steps) {
-  std::string names;
-  for (int i : group.ops) {
-    names += (names.empty() ? "" : " ");
-    names += segment.ops[static_cast<std::size_t>(i)].op->name;
-  }
+  const std::string names = names_of(segment, group.ops);
   report->fused.push_back({names, loc});
   const int product = group.ops[0];
-  if (segment.meta(segment.ops[static_cast<std::size_t>(product)].out[0]).device.is_cpu()) {
+  if (segment.meta(segment.op(product).out[0]).device.is_cpu()) {
     steps->push_back(make_epilogue_step(segment, product, group.ops[1]));
     return;
   }

@@ -107,12 +107,9 @@ void Frame::run_plan(const SegmentPlan& plan) {
     }
     const std::vector<int>& ops = plan.plan->steps()[static_cast<std::size_t>(failed)]->ops();
     const Segment& segment = plan.plan->segment();
-    auto op_at = [&](int i) -> const SegmentOp& {
-      return segment.ops[static_cast<std::size_t>(i)];
-    };
     auto culprit =
-        std::find_if(ops.begin(), ops.end(), [&](int i) { return may_throw(*op_at(i).op); });
-    const SegmentOp& op = op_at(culprit == ops.end() ? ops.front() : *culprit);
+        std::find_if(ops.begin(), ops.end(), [&](int i) { return may_throw(*segment.op(i).op); });
+    const SegmentOp& op = segment.op(culprit == ops.end() ? ops.front() : *culprit);
     std::vector<const Meta*> in;
     for (int v : op.in) in.push_back(v < 0 ? nullptr : &segment.meta(v));
     std::exception_ptr error = completed(std::current_exception(), *op.op, in, op.loc);

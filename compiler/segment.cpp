@@ -23,6 +23,15 @@ bool may_throw(const OpInfo& op) {
   return false;
 }
 
+std::string names_of(const Segment& s, const std::vector<int>& ops) {
+  std::string text;
+  for (int i : ops) {
+    if (!text.empty()) text += ' ';
+    text += s.op(i).op->name;
+  }
+  return text;
+}
+
 std::string to_text(const Segment& s) {
   std::string text;
   for (const SegmentOp& op : s.ops) {

@@ -70,6 +70,9 @@ constexpr bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16; 
 // An op whose kernel may refuse its data (an index out of range): it is never removed as dead.
 bool may_throw(const OpInfo& op);
 
+// "matmul add relu"
+std::string names_of(const Segment& s, const std::vector<int>& ops);
+
 // Indented text, one op a line: "%3 = add(%0, %1) f32[64, 64]  ; net.cpp:14".
 std::string to_text(const Segment& s);
 

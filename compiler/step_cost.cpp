@@ -22,13 +22,10 @@ Cost cost_of(const SegmentOp& op, const Segment& segment) {
 
 Cost cost_of(const Step& step, const Segment& segment) {
   const std::vector<int>& ops = step.ops();
-  const auto op_at = [&](int i) -> const SegmentOp& {
-    return segment.ops[static_cast<std::size_t>(i)];
-  };
-  if (ops.size() == 1) return cost_of(op_at(ops[0]), segment);
+  if (ops.size() == 1) return cost_of(segment.op(ops[0]), segment);
   Cost cost;
   for (int i : ops) {
-    const Cost own = cost_of(op_at(i), segment);
+    const Cost own = cost_of(segment.op(i), segment);
     cost.flops += own.flops;
     cost.transcendentals += own.transcendentals;
   }
@@ -42,10 +39,10 @@ Cost cost_of(const Step& step, const Segment& segment) {
   };
   std::set<int> made, read, written;  // values; by buffer
   for (int i : ops) {
-    for (int v : op_at(i).in) {
+    for (int v : segment.op(i).in) {
       if (v >= 0 && in_memory(v) && made.count(v) == 0 && read.insert(v).second) add(v);
     }
-    for (int v : op_at(i).out) {
+    for (int v : segment.op(i).out) {
       made.insert(v);
       if (in_memory(v) && written.insert(segment.buffer_of(v)).second) add(v);
     }

@@ -81,12 +81,6 @@ bool is_product(const Segment& s, const SegmentOp& op) {
          takes_epilogue(view_of(s, op));
 }
 
-std::string names(const Segment& s, const std::vector<int>& ops) {
-  std::string text;
-  for (int i : ops) text += (text.empty() ? "" : " ") + std::string(s.op(i).op->name);
-  return text;
-}
-
 class LibraryStep final : public Step {
  public:
   LibraryStep(const Segment& s, std::vector<int> ops) : ops_(std::move(ops)) {
@@ -184,7 +178,8 @@ void find_library_epilogues(const Segment& s, const std::vector<bool>& needed,
     if (why_exact != nullptr && !library_epilogue_is_exact(s, ops)) {
       const SegmentOp& last = s.op(ops.back());
       refusals->push_back(
-          {fmt::format("{} in one launch of the library: {}", names(s, ops), why_exact), last.loc});
+          {fmt::format("{} in one launch of the library: {}", names_of(s, ops), why_exact),
+           last.loc});
       while (!library_epilogue_is_exact(s, ops)) ops.pop_back();
       if (!fits()) continue;
     }
