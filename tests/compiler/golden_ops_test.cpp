@@ -257,9 +257,16 @@ TEST(GoldenOps, GivePyTorchsResults) {
   }
 }
 
-// Recorded, then replayed twice, with and without verification and fusion.
-TEST(GoldenOps, CompiledGiveEagersBits) {
-  for (const GoldenCase& c : all_cases()) {
+// Recorded, then replayed twice, with and without verification and fusion. In parts, which run side
+// by side: what watches each access to memory makes this test hundreds of times as slow.
+constexpr int kGoldenParts = 8;
+class GoldenOpsPart : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Of8, GoldenOpsPart, testing::Range(0, kGoldenParts));
+
+TEST_P(GoldenOpsPart, CompiledGiveEagersBits) {
+  const std::vector<GoldenCase>& cases = all_cases();
+  for (auto at = static_cast<std::size_t>(GetParam()); at < cases.size(); at += kGoldenParts) {
+    const GoldenCase& c = cases[at];
     SCOPED_TRACE(c.op + ", ops.txt:" + std::to_string(c.line));
     try {
       const Tensors eager = run(c);
@@ -437,12 +444,12 @@ TEST(GoldenOps, RandpermIsAPermutation) {
   }
   // Every place is about equally likely to get every number.
   int counts[4][4] = {};
-  for (int i = 0; i < 4000; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     const std::vector<i64> p = randperm(4).to_vector<i64>();
     for (std::size_t k = 0; k < 4; ++k) ++counts[k][p[k]];
   }
   for (const auto& row : counts) {
-    for (int count : row) EXPECT_NEAR(count, 1000, 150);
+    for (int count : row) EXPECT_NEAR(count, 250, 70);
   }
   EXPECT_TRUE(contains(error_of([] { (void)randperm(-1); }), "randperm"));
 }
