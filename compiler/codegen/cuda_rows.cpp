@@ -125,6 +125,22 @@ int rows_held(const RowProgram& p) {
   return most;
 }
 
+const char* name(RowLanes lanes) {
+  switch (lanes) {
+    case RowLanes::part:
+      return "part";
+    case RowLanes::warp:
+      return "warp";
+    case RowLanes::few_warps:
+      return "few_warps";
+    case RowLanes::many_warps:
+      return "many_warps";
+    case RowLanes::any:
+      break;
+  }
+  return "any";
+}
+
 class Writer {
  public:
   Writer(const RowProgram& p, const CudaRows& rows) : p_(p), rows_(rows), passing_(p) {}
@@ -167,38 +183,44 @@ class Writer {
         "using namespace ingot;\n"
         "struct Params {{\n"
         "  struct {{ void* data; Int64 stride, step; }} in[{}];\n"
-        "  Int64 rows;\n  int n, outer;\n",
+        "  Int64 rows;\n  int n, outer, shift;\n",
         n);
     if (rows_.outer) {
       add("FastDivisor sizes[{}];\n", kCudaAxes);
       add("Int64 strides[{}][{}];\n", kCudaAxes, n);
     }
     if (!p_.scalars.empty()) add("alignas(8) char cells[{}][8];\n", p_.scalars.size());
-    const int threads = rows_.lanes * rows_.together;
     text_ += fmt::format(
         "}};\n"
-        "constexpr int kSlots = {}, kWidth = {}, kLanes = {}, kThreads = {};\n"
+        "constexpr int kSlots = {}, kWidth = {}, kThreads = {};\n"
         "constexpr int kBlocks = row_blocks(kWidth, kSlots, {}, kThreads);\n"
         "constexpr RowFill kFill = RowFill::{};\n"
+        "constexpr RowLanes kKnown = RowLanes::{};\n"
         "template <class S>\nusing Row = RowValues<kSlots, HeldRow<S, kWidth, kFill>>;\n"
         "template <class S, bool kDense>\nusing Load = HeldLoad<S, kWidth, kFill, kDense>;\n",
-        rows_.slots, rows_.width, rows_.lanes, threads, rows_.held + 1,
+        rows_.slots, rows_.width, rows_.most_threads(), rows_.held + 1,
         rows_.full    ? "lanes"
         : rows_.whole ? "vectors"
-                      : "any");
+                      : "any",
+        name(row_lanes(rows_.lanes)));
     text_ +=
         "extern \"C\" __global__ void __launch_bounds__(kThreads, kBlocks)\n"
         "    ingot_run(const Params p) {\n"
         "  wait_for_previous();\n";
     if (rows_.together > 1) {
-      add("const int place = int(threadIdx.x) / kLanes;\n");
-      add("const Int64 row = Int64(blockIdx.x) * {} + place;\n", rows_.together);
-      add("const LaneOf<kSlots> at{{row < p.rows ? p.n : 0, int(threadIdx.x) - place * kLanes, "
-          "kLanes}};\n");
+      if (rows_.knows_lanes()) {
+        add("constexpr int lanes = {};\n", rows_.lanes);
+      } else {
+        add("const int lanes = 1 << p.shift;\n");
+      }
+      add("const int lane = int(threadIdx.x) & (lanes - 1);\n");
+      add("const Int64 row = (Int64(blockIdx.x) * kThreads + int(threadIdx.x)) >> p.shift;\n");
+      add("const int n = row < p.rows ? p.n : 0;\n");
     } else {
+      add("const int lanes = int(blockDim.x), lane = int(threadIdx.x), n = p.n;\n");
       add("const Int64 row = blockIdx.x;\n");
-      add("const LaneOf<kSlots> at{{p.n, int(threadIdx.x), kLanes}};\n");
     }
+    add("const LaneOf<kSlots> at = row_lane<kKnown, kWidth>(n, lane, {{lanes, kSlots}});\n");
     if (!rows_.outer) return;
     add("Int64 begin[{}] = {{}};\n", n);
     add("unsigned rest = unsigned(row);\n");

@@ -82,6 +82,7 @@ bool CudaRowStep::parameter(const Segment& segment, const Binding& binding,
   parameter.put(nest_.numel());
   parameter.put(static_cast<int>(n));
   parameter.put(nest_.dim());
+  parameter.put(log2_of(rows_.lanes));
   if (rows_.outer) {
     for (int d = 0; d < kCudaAxes; ++d) {
       parameter.put(FastDivisor(d < nest_.dim() ? static_cast<unsigned>(nest_.size(d)) : 1));
@@ -93,6 +94,7 @@ bool CudaRowStep::parameter(const Segment& segment, const Binding& binding,
       }
     }
   }
+  parameter.align();
   for (const ScalarUse& use : program_.scalars) {
     const Scalar value = use.kind == ScalarUse::attribute
                              ? binding.attrs[static_cast<std::size_t>(use.op)]->s[use.number]

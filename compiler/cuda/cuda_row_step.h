@@ -29,7 +29,7 @@ class CudaRowStep final : public GeneratedCudaStep {
   // call's addresses.
   bool parameter(const Segment& segment, const Binding& binding, KernelParameter* to) const;
   i64 blocks() const { return (nest_.numel() + rows_.together - 1) / rows_.together; }
-  unsigned threads() const { return static_cast<unsigned>(rows_.lanes * rows_.together); }
+  unsigned threads() const { return static_cast<unsigned>(rows_.threads()); }
 
  private:
   CudaRowStep(RowProgram program, const Segment& segment);

@@ -98,11 +98,15 @@ struct RowPieceLoad {
 
 template <class Op, class Load>
 __global__ void __launch_bounds__(kMostRowLanes, row_blocks(4, 4, 1, kMostRowLanes))
-    reduce_rows_kernel(const ReduceTask p, int lanes) {
+    reduce_rows_kernel(const ReduceTask p, const RowShape shape, int shift) {
   wait_for_previous();
   using T = typename Op::Value;
-  const int slot = static_cast<int>(threadIdx.x) / lanes;
-  const Int64 q = Int64(blockIdx.x) * (static_cast<int>(blockDim.x) / lanes) + slot;
+  int lane = static_cast<int>(threadIdx.x);
+  Int64 q = blockIdx.x;
+  if (static_cast<int>(blockDim.x) != shape.lanes) {  // several rows, of 2^shift lanes
+    q = (q * static_cast<int>(blockDim.x) + lane) >> shift;
+    lane &= shape.lanes - 1;
+  }
   const bool live = q < p.groups * p.pieces;
   Int64 row = live ? q : 0, begin = 0;
   if (p.pieces > 1) {
@@ -110,8 +114,8 @@ __global__ void __launch_bounds__(kMostRowLanes, row_blocks(4, 4, 1, kMostRowLan
     begin = live ? (q - row * p.pieces) * p.piece : 0;
   }
   const Int64 left = p.n - begin < p.piece ? p.n - begin : p.piece;
-  const RowLane<int> at{live ? static_cast<int>(left) : 0,
-                        static_cast<int>(threadIdx.x) - slot * lanes, lanes};
+  const auto at =
+      row_lane<RowLanes::any, Load::width>(live ? static_cast<int>(left) : 0, lane, shape);
   const Int64 first = row_begin(p.at, row) + begin;
   Num<T> centre(0);
   if (Op::centred && live) centre = element_of<T>(p.centre, row);
@@ -126,14 +130,15 @@ __global__ void __launch_bounds__(kMostRowLanes, row_blocks(4, 4, 1, kMostRowLan
 template <class Op, class Load>
 inline constexpr int turn_vectors = vectors_ahead<typename Op::Reducer::State, Load::width, 8>;
 struct RowTurns {
-  int lanes;     // of the shape
+  RowShape row;
   int warps;     // of a block
   int per_row;   // warps of the shape that a row takes, or
   int per_warp;  // rows of such a warp
   int together;  // rows of a block
 };
-inline RowTurns row_turns(int lanes, int turns) {
-  RowTurns r{lanes, 4, lanes > kWarp ? lanes / kWarp : 1, lanes < kWarp ? kWarp / lanes : 1, 0};
+inline RowTurns row_turns(RowShape row, int turns) {
+  const int lanes = row.lanes;
+  RowTurns r{row, 4, lanes > kWarp ? lanes / kWarp : 1, lanes < kWarp ? kWarp / lanes : 1, 0};
   const int least = (r.per_row + turns - 1) / turns;
   if (least > 2) r.warps = least;
   r.together = r.warps * turns / r.per_row * r.per_warp;
@@ -154,18 +159,22 @@ __global__ void __launch_bounds__(turn_threads(turn_vectors<Op, Load> / kSlots),
   wait_for_previous();
   using R = typename Op::Reducer;
   constexpr int kTurns = turn_vectors<Op, Load> / kSlots;
+  // Of four elements lanes hold several vectors in rows of whole warps only.
+  constexpr bool kWarps = Load::width == 4 && kSlots > 1;
+  constexpr RowLanes kKnown = kWarps ? RowLanes::few_warps : RowLanes::any;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, place = thread % kWarp;
   const Int64 rows = p.groups * p.pieces, first_row = Int64(blockIdx.x) * shape.together;
-  const int row_in_warp = place / shape.lanes;  // 0 where a row takes whole warps
-  const int lane_in_warp = place - row_in_warp * shape.lanes;
+  const int row_in_warp = place / shape.row.lanes;  // 0 where a row takes whole warps
+  const int lane_in_warp = place - row_in_warp * shape.row.lanes;
 
   States<R, Load::width> s[kTurns][kSlots];
-  int n[kTurns], row_in_block[kTurns], lane[kTurns];
+  int row_in_block[kTurns];
+  RowLane<int> at[kTurns];
 #pragma unroll
   for (int t = 0; t < kTurns; ++t) {
     const int unit = t * shape.warps + warp, outer = unit / shape.per_row;
     row_in_block[t] = outer * shape.per_warp + row_in_warp;
-    lane[t] = (unit - outer * shape.per_row) * kWarp + lane_in_warp;
+    const int lane = (unit - outer * shape.per_row) * kWarp + lane_in_warp;
     const Int64 q = first_row + row_in_block[t];
     const bool live = row_in_block[t] < shape.together && q < rows;
     Int64 row = live ? q : 0, begin = 0;
@@ -175,13 +184,14 @@ __global__ void __launch_bounds__(turn_threads(turn_vectors<Op, Load> / kSlots),
       begin = live ? (q - row * p.pieces) * p.piece : 0;
     }
     const Int64 left = p.n - begin < p.piece ? p.n - begin : p.piece;
-    n[t] = live ? static_cast<int>(left) : 0;
+    at[t] = row_lane<kKnown, Load::width>(live ? static_cast<int>(left) : 0, lane, shape.row);
+    if (kSlots <= 2) at[t].end = at[t].n;  // no slot more than the shape has
     const RowPieceLoad<Op, Load> load{p, LoadFrom<Load>::at(p, row_begin(p.at, row) + begin), begin,
                                       nullptr, Num<typename Op::Value>(0)};
 #pragma unroll
     for (int slot = 0; slot < kSlots; ++slot) {
-      const int i = (slot * shape.lanes + lane[t]) * Load::width;
-      s[t][slot] = load(i, n[t] - i);
+      const int i = at[t].first + slot * at[t].step;
+      s[t][slot] = load(i, at[t].end - i);
     }
   }
 
@@ -192,11 +202,11 @@ __global__ void __launch_bounds__(turn_threads(turn_vectors<Op, Load> / kSlots),
     typename R::State sum = R::identity();
 #pragma unroll
     for (int slot = 0; slot < kSlots; ++slot) {
-      const int i = (slot * shape.lanes + lane[t]) * Load::width;
-      sum = R::merge(sum, s[t][slot].template fold<RowFill::vectors>(n[t] - i));
+      const int i = at[t].first + slot * at[t].step;
+      sum = R::merge(sum, s[t][slot].template fold<RowFill::vectors>(at[t].end - i));
     }
-    if (shape.lanes < kWarp) {
-      for (int step = shape.lanes / 2; step > 0; step /= 2) {
+    if (shape.row.lanes < kWarp) {
+      for (int step = shape.row.lanes / 2; step > 0; step /= 2) {
         sum = R::merge(sum, shuffle_xor(sum, step));
       }
     } else {
@@ -204,7 +214,7 @@ __global__ void __launch_bounds__(turn_threads(turn_vectors<Op, Load> / kSlots),
     }
     if (shape.per_row > 1) {
       if (place == 0) of_unit[t * shape.warps + warp] = sum;
-    } else if (lane[t] == 0 && row_in_block[t] < shape.together) {
+    } else if (at[t].lane == 0 && row_in_block[t] < shape.together) {
       const Int64 q = first_row + row_in_block[t];
       if (q < rows) Op::store(p, q, sum);
     }
@@ -284,7 +294,7 @@ void launch_rows_of(const ReduceTask& task) {
   if constexpr (is_whole_load<Load> && Load::width > 2) {
     constexpr int kVectors = turn_vectors<Op, Load>;
     const auto go = [&](auto kernel, int slots) {
-      const RowTurns turns = row_turns(shape.lanes, kVectors / slots);
+      const RowTurns turns = row_turns(shape, kVectors / slots);
       launch(kernel,
              {(rows + turns.together - 1) / turns.together,
               static_cast<unsigned>(turns.warps * kWarp)},
@@ -300,7 +310,7 @@ void launch_rows_of(const ReduceTask& task) {
   const int together = rows_per_block(shape.lanes);
   launch(reduce_rows_kernel<Op, Load>,
          {(rows + together - 1) / together, static_cast<unsigned>(shape.lanes * together)}, task,
-         shape.lanes);
+         shape, log2_of(shape.lanes));
 }
 
 template <class Op, class Load>

@@ -10,36 +10,28 @@
 namespace ingot {
 inline namespace INGOT_ISA {
 
-// kLanes: the lanes of a row where they are part of the kernel, which saves the branches on them;
-// else 0.
-template <int kSlots, int kLanes>
-inline constexpr int row_block_threads = kLanes > 0 ? kLanes* rows_per_block(kLanes)
-                                                    : row_threads(kSlots);
-
-template <template <class, int> class F, class S, int kSlots, int kLanes>
-__global__ void __launch_bounds__(row_block_threads<kSlots, kLanes>,
+template <template <class, int> class F, class S, int kSlots, RowLanes kKnown>
+__global__ void __launch_bounds__(row_threads(kSlots),
                                   row_blocks(16 / sizeof(S), kSlots, F<S, kSlots>::held,
-                                             row_block_threads<kSlots, kLanes>))
-    row_kernel(const typename F<S, kSlots>::Task task, int any_lanes) {
+                                             row_threads(kSlots)))
+    row_kernel(const typename F<S, kSlots>::Task task, RowShape shape, int shift) {
   wait_for_previous();
-  const int lanes = kLanes > 0 ? kLanes : any_lanes;
-  int place = 0;
+  if constexpr (kSlots > 0) shape.slots = kSlots;
+  int lane = static_cast<int>(threadIdx.x);
   Int64 row = blockIdx.x;
-  if (static_cast<int>(blockDim.x) != lanes) {  // several rows: a division costs as much as a load
-    place = static_cast<int>(threadIdx.x) / lanes;
-    row = row * (static_cast<int>(blockDim.x) / lanes) + place;
+  if (static_cast<int>(blockDim.x) != shape.lanes) {  // several rows, of 2^shift lanes
+    row = (row * static_cast<int>(blockDim.x) + lane) >> shift;
+    lane &= shape.lanes - 1;
   }
-  LaneOf<kSlots> at;
-  at.n = row < task.rows ? static_cast<typename LaneOf<kSlots>::Index>(task.n) : 0;
-  at.lane = static_cast<int>(threadIdx.x) - place * lanes;
-  at.lanes = lanes;
-  F<S, kSlots>::run(at, row, task);
+  using Index = typename LaneOf<kSlots>::Index;
+  const Index n = row < task.rows ? static_cast<Index>(task.n) : 0;
+  F<S, kSlots>::run(row_lane<kKnown, 16 / sizeof(S)>(n, lane, shape), row, task);
 }
 
-// Whether a formula has kernels for the lanes of common lengths.
+// Whether a formula has kernels of their own for rows of whole warps.
 template <class Formula>
-inline constexpr bool has_fixed_lanes = requires {
-  Formula::fixed_lanes;
+inline constexpr bool knows_warps = requires {
+  Formula::knows_warps;
 };
 
 // kHeld: whether there are kernels that hold their row in registers. These take whole vectors; all
@@ -51,38 +43,38 @@ void launch_row_formula(const typename F<S, 0>::Task& task) {
   const int together = rows_per_block(shape.lanes);
   const LaunchShape grid{.blocks = (task.rows + together - 1) / together,
                          .threads = static_cast<unsigned>(shape.lanes * together)};
-  const auto go = [&](auto kernel) { launch(kernel, grid, task, shape.lanes); };
+  const auto go = [&](auto kernel) { launch(kernel, grid, task, shape, log2_of(shape.lanes)); };
   if constexpr (requires { task.at_once; }) {
     if (task.at_once) {
       const Int64 threads = (task.rows * shape.lanes + kWarp - 1) / kWarp * kWarp;
-      return launch(row_kernel<F, S, 0, 0>, {1, static_cast<unsigned>(threads)}, task, shape.lanes);
+      return launch(row_kernel<F, S, 0, RowLanes::any>, {1, static_cast<unsigned>(threads)}, task,
+                    shape, log2_of(shape.lanes));
     }
   }
   if constexpr (kHeld) {
     if (task.vectors && task.n % width == 0) {
-      if constexpr (has_fixed_lanes<F<S, 0>>) {
-        if (width == 4 && shape.slots == 2 && shape.lanes == 128) {
-          return go(row_kernel<F, S, 2, 128>);
+      if constexpr (knows_warps<F<S, 0>>) {
+        const RowLanes lanes = row_lanes(shape.lanes);
+        if (shape.slots == 4 && lanes == RowLanes::many_warps) {
+          return go(row_kernel<F, S, 4, RowLanes::many_warps>);
         }
-        if (shape.slots == 4) {
-          if (width == 4 && shape.lanes == 192) return go(row_kernel<F, S, 4, 192>);
-          if (width == 8 && shape.lanes == 32) return go(row_kernel<F, S, 4, 32>);
-          if (width == 8 && shape.lanes == 64) return go(row_kernel<F, S, 4, 64>);
-          if (shape.lanes == 128) return go(row_kernel<F, S, 4, 128>);
-          if (shape.lanes == 256) return go(row_kernel<F, S, 4, 256>);
-          if (shape.lanes == 512) return go(row_kernel<F, S, 4, 512>);
+        if (lanes == RowLanes::few_warps) {
+          if (shape.slots == 2) return go(row_kernel<F, S, 2, RowLanes::few_warps>);
+          if (shape.slots == 4) return go(row_kernel<F, S, 4, RowLanes::few_warps>);
         }
       }
-      if (shape.slots == 1) return go(row_kernel<F, S, 1, 0>);
-      if (shape.slots == 2) return go(row_kernel<F, S, 2, 0>);
-      if (shape.slots == 3 || shape.slots == 4) return go(row_kernel<F, S, 4, 0>);
-      if constexpr (most_slots(width) == 8) {
-        if (shape.slots == 6) return go(row_kernel<F, S, 6, 0>);
-        if (shape.slots == 8) return go(row_kernel<F, S, 8, 0>);
+      if (shape.slots == 1) return go(row_kernel<F, S, 1, RowLanes::any>);
+      if (shape.slots == 2) return go(row_kernel<F, S, 2, RowLanes::any>);
+      if (shape.slots == 4) return go(row_kernel<F, S, 4, RowLanes::any>);
+      if constexpr (width == 4) {
+        if (shape.slots == 6) return go(row_kernel<F, S, 6, RowLanes::any>);
+        if (shape.slots == 8) return go(row_kernel<F, S, 8, RowLanes::any>);
+      } else {
+        if (shape.slots == 3) return go(row_kernel<F, S, 3, RowLanes::any>);
       }
     }
   }
-  go(row_kernel<F, S, 0, 0>);
+  go(row_kernel<F, S, 0, RowLanes::any>);
 }
 
 template <template <class, int> class F, bool kHeld = true, class Task>

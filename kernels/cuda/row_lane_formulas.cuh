@@ -60,7 +60,7 @@ struct ToStore {
 
   template <class F, class... In>
   __device__ __forceinline__ void operator()(F f, const In&... in) const {
-    each_vector<kSlots, Load::width>(at, [&](int slot, auto i) {
+    each_vector<kSlots>(at, [&](int slot, auto i) {
       const auto left = at.n - i;
       if (left <= 0) return;
       store(i, left,
@@ -153,7 +153,7 @@ __device__ __forceinline__ auto log_sum_lanes(const LaneOf<kSlots>& at,
   const auto e = [=](Num<T> v) { return row_exp<Load>(v - m); };
   Num<T> total;
   if constexpr (kKeep && Values::held) {
-    each_vector<kSlots, Load::width>(at, [&](int slot, auto i) {
+    each_vector<kSlots>(at, [&](int slot, auto i) {
       auto v = x.get(slot, i, at.n - i);
       for (int l = 0; l < Load::width; ++l) v.v[l] = e(v.v[l]);
       x.put(slot, v);
@@ -374,7 +374,7 @@ __device__ __forceinline__ void cross_entropy_backward_lanes(
   const N hit = weight.given() ? (N(1) - smoothing) * target_weight : N(1) - smoothing;
   const N share = weight.given() ? each * target_weight : each;
   const N scale = hit + each * weight_sum;
-  each_vector<kSlots, Load::width>(at, [&](int, auto i) {
+  each_vector<kSlots>(at, [&](int, auto i) {
     const auto left = at.n - i;
     if (left <= 0) return;
     auto v = load(i, left);

@@ -112,34 +112,57 @@ __device__ __forceinline__ typename R::State fold_threads(typename R::State x) {
 // part. kUse: different for each call of a kernel, since each has shared memory of its own and so
 // needs one barrier only; no call may stand in a loop.
 template <class R, int kUse>
-__device__ __forceinline__ typename R::State reduce_lanes(typename R::State x, int lanes) {
-  if (lanes < kWarp) {
-    for (int step = lanes / 2; step > 0; step /= 2) x = R::merge(x, shuffle_xor(x, step));
+__device__ __forceinline__ typename R::State reduce_lanes(typename R::State x, int lanes,
+                                                          RowLanes known = RowLanes::any) {
+  if (known == RowLanes::any ? lanes < kWarp : known == RowLanes::part) {
+#pragma unroll
+    for (int step = kWarp / 4; step > 0; step /= 2) {
+      if (step < lanes) x = R::merge(x, shuffle_xor(x, step));
+    }
     return x;
   }
   x = fold_threads<R, kWarp / 2>(x);
-  if (lanes == kWarp) return x;
-  constexpr int kMostWarps = kMostRowLanes / kWarp;
+  if (known == RowLanes::any ? lanes == kWarp : known == RowLanes::warp) return x;
+  constexpr unsigned kMostWarps = kMostRowLanes / kWarp, kFewWarps = kFewLanes / kWarp;
   __shared__ typename R::State of_warp[kMostWarps];
-  const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp;
-  const int warps = lanes / kWarp;
+  const unsigned thread = threadIdx.x, warp = thread / kWarp;
+  const unsigned warps = static_cast<unsigned>(lanes) / kWarp;
   if (thread % kWarp == 0) of_warp[warp] = x;
   __syncthreads();
-  const int first = static_cast<int>(blockDim.x) == lanes ? 0 : warp / warps * warps;
+  // Where rows share a block they have 2 warps.
+  const unsigned first = static_cast<int>(blockDim.x) == lanes ? 0 : warp & ~1u;
   // Every 4 or 16 threads fold all of them; identities change nothing.
-  const int other = thread % (warps > 4 ? kMostWarps : 4);
+  const bool many = known == RowLanes::any ? warps > kFewWarps : known == RowLanes::many_warps;
+  const unsigned other = thread & ((many ? kMostWarps : kFewWarps) - 1);
   x = other < warps ? of_warp[first + other] : R::identity();
-  if (warps > 4) x = fold_threads<R, kMostWarps / 2, 4>(x);
-  return fold_threads<R, 2>(x);
+  if (many) x = fold_threads<R, kMostWarps / 2, kFewWarps>(x);
+  return fold_threads<R, kFewWarps / 2>(x);
 }
 
 // A thread's place in its row. Index: int where rows are short enough.
 template <class I>
 struct RowLane {
   using Index = I;
-  Index n;  // elements; 0 where the block has more places than there are rows
+  Index n;  // elements of the row; 0 where the block has more places than there are rows
   int lane, lanes;
+  RowLanes known;
+  int first, step;  // the element of the first vector, and how far it is to the next one
+  Index end;        // the lane's vectors begin before it
 };
+
+// Lane `lane` of a row of n elements in vectors of kWidth, by row_shape().
+template <RowLanes kKnown, int kWidth, class I>
+__device__ __forceinline__ RowLane<I> row_lane(I n, int lane, RowShape shape) {
+  RowLane<I> at{n, lane, shape.lanes, kKnown, lane * kWidth, shape.lanes * kWidth, n};
+  if (shape.slots == 0) return at;
+  constexpr bool kPart = kKnown == RowLanes::part || kKnown == RowLanes::warp;
+  const int warp = kPart ? 0 : static_cast<int>(static_cast<unsigned>(lane) / kWarp);
+  const int run = shape.slots * kWarp * kWidth;
+  at.first = warp * run + (lane - warp * kWarp) * kWidth;
+  at.step = (kKnown > RowLanes::part ? kWarp : shape.span()) * kWidth;
+  if ((warp + 1) * run < n) at.end = (warp + 1) * run;
+  return at;
+}
 template <bool kShort>
 struct RowIndexType {
   using type = int;
@@ -153,15 +176,14 @@ using LaneOf = RowLane<typename RowIndexType<(kSlots > 0)>::type>;
 
 // f(slot, i) for each vector of the lane, i its first element. In registers (kSlots > 0) also for
 // those beyond the end of the row.
-template <int kSlots, int kWidth, class Lane, class F>
+template <int kSlots, class Lane, class F>
 __device__ __forceinline__ void each_vector(const Lane& at, F f) {
-  using Index = typename Lane::Index;
   if constexpr (kSlots > 0) {
 #pragma unroll
-    for (int slot = 0; slot < kSlots; ++slot) f(slot, (slot * at.lanes + at.lane) * kWidth);
+    for (int slot = 0; slot < kSlots; ++slot) f(slot, at.first + slot * at.step);
   } else {
 #pragma unroll 1
-    for (Index i = Index(at.lane) * kWidth; i < at.n; i += Index(at.lanes) * kWidth) f(0, i);
+    for (typename Lane::Index i = at.first; i < at.end; i += at.step) f(0, i);
   }
 }
 
@@ -178,7 +200,7 @@ class RowValues {
   RowValues() = default;
   template <class From>
   __device__ __forceinline__ RowValues(const LaneOf<kSlots>& at, const From& load) {
-    each_vector<kSlots, Load::width>(at, [&](int slot, int i) { v_[slot] = load(i, at.n - i); });
+    each_vector<kSlots>(at, [&](int slot, int i) { v_[slot] = load(i, at.n - i); });
   }
   __device__ __forceinline__ Vector get(int slot, int, int) const { return v_[slot]; }
   __device__ __forceinline__ void put(int slot, const Vector& v) { v_[slot] = v; }
@@ -205,11 +227,11 @@ class RowValues<0, Load> {
 template <class R, int kUse, int kSlots, class Load, class F>
 __device__ __forceinline__ typename R::State reduce_over(const LaneOf<kSlots>& at, F states) {
   typename R::State sum = R::identity();
-  each_vector<kSlots, Load::width>(at, [&](int slot, auto i) {
+  each_vector<kSlots>(at, [&](int slot, auto i) {
     States<R, Load::width> s = states(slot, i, at.n - i);
     sum = R::merge(sum, s.template fold<Load::fill>(at.n - i));
   });
-  return reduce_lanes<R, kUse>(sum, at.lanes);
+  return reduce_lanes<R, kUse>(sum, at.lanes, at.known);
 }
 
 // The same for value(x) of each element of one operand.
@@ -241,17 +263,17 @@ __device__ __forceinline__ typename R::State reduce_once(const RowLane<int>& at,
   using Vector = States<R, Load::width>;
   constexpr int kAhead = vectors_ahead<typename R::State, Load::width, 4>;
   typename R::State sum = R::identity();
-  const int step = at.lanes * Load::width;
+  const int step = at.step;
 #pragma unroll 1
-  for (int i = at.lane * Load::width; i < at.n; i += kAhead * step) {
+  for (int i = at.first; i < at.end; i += kAhead * step) {
     Vector s[kAhead];
 #pragma unroll
-    for (int u = 0; u < kAhead; ++u) s[u] = load(i + u * step, at.n - (i + u * step));
+    for (int u = 0; u < kAhead; ++u) s[u] = load(i + u * step, at.end - (i + u * step));
 #pragma unroll
     for (int u = 0; u < kAhead; ++u)
-      sum = R::merge(sum, s[u].template fold<Load::fill>(at.n - (i + u * step)));
+      sum = R::merge(sum, s[u].template fold<Load::fill>(at.end - (i + u * step)));
   }
-  return reduce_lanes<R, 0>(sum, at.lanes);
+  return reduce_lanes<R, 0>(sum, at.lanes, at.known);
 }
 
 }  // namespace INGOT_ISA

@@ -94,7 +94,7 @@ struct ToHeld {
   __device__ __forceinline__ void operator()(F f, const In&... in) const {
     using S = typename Load::Stored;
     using T = typename Load::Value;
-    each_vector<kSlots, Load::width>(at, [&](int slot, int i) {
+    each_vector<kSlots>(at, [&](int slot, int i) {
       auto v = map_vector<T, Load::width>(f, vector_at(in, slot, i, at.n - i)...);
       if constexpr (!is_same_type<S, T>) widen_all(narrow_all<S, Load::width>(v.v), v.v);
       y.put(slot, v);
@@ -155,7 +155,7 @@ __device__ __forceinline__ void store_vector(S* y, int i, int left, const RowVec
 template <int kSlots, class Load>
 __device__ __forceinline__ void store_held(const LaneOf<kSlots>& at, typename Load::Stored* y,
                                            const RowValues<kSlots, Load>& x) {
-  each_vector<kSlots, Load::width>(at, [&](int slot, int i) {
+  each_vector<kSlots>(at, [&](int slot, int i) {
     store_vector<Load::fill>(y, i, at.n - i, x.get(slot, i, at.n - i));
   });
 }
@@ -163,7 +163,7 @@ __device__ __forceinline__ void store_held(const LaneOf<kSlots>& at, typename Lo
 template <int kSlots, RowFill kFill, class S, int kWidth, class Vector>
 __device__ __forceinline__ void store_lazy(const LaneOf<kSlots>& at, S* y,
                                            const LazyRow<S, kWidth, Vector>& x) {
-  each_vector<kSlots, kWidth>(at, [&](int slot, int i) {
+  each_vector<kSlots>(at, [&](int slot, int i) {
     const int left = at.n - i;
     store_vector<kFill>(y, i, left, x.vector(slot, i, left));
   });

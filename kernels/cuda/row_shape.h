@@ -14,11 +14,26 @@ inline constexpr Int64 kLongRow = 16384;
 // Elements of a 16-byte vector.
 INGOT_DEVICE constexpr int vector_width(int item_size) { return 16 / item_size; }
 
-// Vector k of a row is slot k / lanes of lane k % lanes: neighbours read neighbouring vectors.
+// A warp, or the lanes of a row that takes less than one, has as many neighbouring vectors of the
+// row as it has slots: vector k of them is slot k / span of lane k % span. So neighbours read
+// neighbouring vectors, and from slot to slot it is as far in rows of any length.
 struct RowShape {
-  int lanes;  // a power of two up to 32, else a multiple of 32
+  int lanes;  // a power of two up to 64, else a multiple of 32
   int slots;  // vectors a lane holds; 0: any number, read again on each pass
+
+  INGOT_DEVICE constexpr int span() const { return lanes < kWarp ? lanes : kWarp; }
 };
+
+// What a kernel knows of its rows' lanes: nothing; that they are fewer than a warp, a warp, 2 to 4
+// of them, or more. Instructions depend on no more than this.
+enum class RowLanes { any, part, warp, few_warps, many_warps };
+inline constexpr int kFewLanes = 4 * kWarp;
+INGOT_DEVICE constexpr RowLanes row_lanes(int lanes) {
+  return lanes < kWarp        ? RowLanes::part
+         : lanes == kWarp     ? RowLanes::warp
+         : lanes <= kFewLanes ? RowLanes::few_warps
+                              : RowLanes::many_warps;
+}
 
 // Slots that rows are held in: 1, 2, 4, 6, 8 vectors of four elements, up to 4 of more.
 INGOT_DEVICE constexpr int most_slots(int width) { return width == 4 ? 8 : 4; }
@@ -55,8 +70,13 @@ INGOT_DEVICE constexpr RowShape row_shape(Int64 n, int width) {
   return {kMostRowLanes, 0};
 }
 
-// Rows that share a block.
+// Rows that share a block: a power of two, as are the lanes where it is more than one.
 INGOT_DEVICE constexpr int rows_per_block(int lanes) { return lanes < 128 ? 128 / lanes : 1; }
+INGOT_DEVICE constexpr int log2_of(int power_of_two) {
+  int log = 0;
+  while (power_of_two >> (log + 1) != 0) ++log;
+  return log;
+}
 
 // Whether one block can take all rows, each in a warp or less, and then one warp a value of each.
 INGOT_DEVICE constexpr bool fits_one_block(Int64 rows, int lanes, int value_width) {

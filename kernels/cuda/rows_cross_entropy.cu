@@ -88,7 +88,7 @@ struct CrossEntropyBackward {
     if (kind != Target::present) {
       RowVector<T, x.width> zero;
       for (int e = 0; e < x.width; ++e) zero.v[e] = Num<T>(0);
-      each_vector<kSlots, x.width>(at, [&](int, auto i) {
+      each_vector<kSlots>(at, [&](int, auto i) {
         if (i < at.n) dx(i, at.n - i, zero);
       });
       return;

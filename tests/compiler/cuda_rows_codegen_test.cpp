@@ -1,6 +1,8 @@
 // Generated CUDA kernels over whole rows are accepted by NVRTC: every op of rows with pointwise ops
 // around it, in every type, on the oldest and the newest GPU. Needs no GPU; skipped where there is
 // no NVRTC.
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include <ingot/compiler/codegen/cuda.h>
@@ -41,6 +43,31 @@ void compile_all(DType t, int architecture) {
   Unit unit(jit::kCudaRowsText);
   for (const SegmentBuilder& b : row_segments(t)) unit.add(kernel_of(b.segment));
   unit.compile(architecture);
+}
+
+std::string softmax_kernel(DType t, i64 n) {
+  SegmentBuilder b;
+  Attrs axis, factor;
+  axis.a = 1;
+  factor.add_scalar(2.0);
+  const int y = b.op(structured_op<structured::Softmax>, {b.input(dense(t, {7, n}))}, false, axis);
+  (void)b.op(*find_op("mul"), {y, -1}, true, factor);
+  return kernel_of(b.segment);
+}
+
+// A new length asks for a kernel only where a lane holds another number of vectors, or where the
+// vectors are cut short for the first time.
+TEST(CudaRows, AKernelServesManyLengths) {
+  std::set<std::string> of_words;
+  for (i64 n = 2; n <= 1024; ++n) of_words.insert(softmax_kernel(DType::f32, n));
+  EXPECT_LE(of_words.size(), 13u);
+  for (const DType t : {DType::f32, DType::bf16}) {
+    std::set<std::string> all;
+    for (i64 n = 2; n <= 16384; n += n < 4096 ? 1 : 4) all.insert(softmax_kernel(t, n));
+    EXPECT_LE(all.size(), 40u) << name(t);
+  }
+  EXPECT_EQ(softmax_kernel(DType::f32, 1500), softmax_kernel(DType::f32, 1540));
+  EXPECT_EQ(softmax_kernel(DType::f32, 8192), softmax_kernel(DType::f32, 4096));
 }
 
 TEST_F(CudaRowsCodegen, F32) { compile_all(DType::f32, 90); }
