@@ -186,6 +186,20 @@ INGOT_DEVICE consteval unsigned used_operands() {
     return (1u << n) - 1;
   }
 }
+
+// "mul_backward_0" for operand 0 of "mul".
+struct GradName {
+  char text[64] = {};
+  INGOT_DEVICE constexpr GradName(const char* of, int operand) {
+    int n = 0;
+    for (const char* c = of; *c != 0; ++c) text[n++] = *c;
+    for (const char* c = "_backward_"; *c != 0; ++c) text[n++] = *c;
+    text[n] = char('0' + operand);
+  }
+};
+template <class R, int K>
+inline constexpr GradName grad_name{R::name, K};
+
 }  // namespace row_detail
 
 // The cost of one element. A constant for rows whose formulas are constexpr (INGOT_HD).
@@ -211,19 +225,6 @@ struct GradRow {
   static constexpr bool condition_first = has_condition<R> && (uses & 1) != 0;
 
  private:
-  struct Name {
-    char text[64] = {};
-  };
-  INGOT_DEVICE static constexpr Name make_name() {
-    Name out;
-    int n = 0;
-    for (const char* c = R::name; *c != 0; ++c) out.text[n++] = *c;
-    for (const char* c = "_backward_"; *c != 0; ++c) out.text[n++] = *c;
-    out.text[n] = char('0' + K);
-    return out;
-  }
-  static constexpr Name name_ = make_name();
-
   // Operand P of the rule: the argument that carries it, or anything where the rule does not look.
   template <int P, class... Args>
   INGOT_HD static auto operand(Args... args) {
@@ -258,7 +259,7 @@ struct GradRow {
   }
 
  public:
-  static constexpr const char* name = name_.text;
+  static constexpr const char* name = row_detail::grad_name<R, K>.text;
 
   template <class... Args>
   requires(sizeof...(Args) == arity) INGOT_HD static auto value(Args... args) {
