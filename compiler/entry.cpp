@@ -58,8 +58,15 @@ Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), lo
   }
   INGOT_CHECK(options_.max_variants >= 0, "compile: max_variants is {}; at {}",
               options_.max_variants, to_string(loc));
-  figures_.name = options_.name;
-  figures_.numerics = options_.verify ? Numerics::exact : options_.numerics;
+  figures_ = no_figures();
+}
+
+// What the ledger says before the first call. With verify nothing but exact is used.
+Ledger Entry::no_figures() const {
+  Ledger figures;
+  figures.name = options_.name;
+  figures.numerics = options_.verify ? Numerics::exact : options_.numerics;
+  return figures;
 }
 
 // From the known signature that differs in the fewest arguments; the latest of several.
@@ -214,9 +221,7 @@ void Entry::reset() {
   variants_.store(0);
   calls_.store(0);
   not_hits_.store(0);
-  figures_ = {};
-  figures_.name = options_.name;
-  figures_.numerics = options_.verify ? Numerics::exact : options_.numerics;
+  figures_ = no_figures();
   replay_ns_ = compiled_us_ = eager_us_ = {};
   memory_ = {};
   plans_.clear();

@@ -77,6 +77,7 @@ class Entry {
   std::vector<std::unique_ptr<Trie>> tries_;
   std::atomic<const Table*> table_{nullptr};
   std::atomic<i64> variants_{0}, calls_{0}, not_hits_{0};
+  Ledger no_figures() const;
   Ledger figures_;  // the counters and events; spreads are in the samples
   Samples replay_ns_, compiled_us_, eager_us_;
   MemoryUse memory_;

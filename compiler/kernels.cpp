@@ -1,4 +1,3 @@
-#include <chrono>
 #include <cstdio>
 #include <set>
 
@@ -51,11 +50,6 @@ const std::shared_ptr<const jit::Prelude>& prelude_of(const GeneratedStep& step)
 
 jit::KernelOptions level_options() { return {level_flags(), std::string(isa_features())}; }
 
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
 }  // namespace
 
 RowLoopResult compile_row_loop(std::string body) {
@@ -77,7 +71,7 @@ void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& a
   for (GeneratedStep* step : all) {
     step->refusal().empty() ? steps.push_back(step) : apart(*step, step->refusal());
   }
-  auto start = std::chrono::steady_clock::now();
+  jit::Stopwatch watch;
   std::vector<jit::KernelRequest> requests;
   {
     ScopedEvent event({.kind = EventKind::compile, .name = "codegen"});
@@ -87,15 +81,14 @@ void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& a
       requests.push_back({{prelude_of(*step), std::move(body)}, "ingot_run", level_options()});
     }
   }
-  report->phases.push_back({"codegen", milliseconds_since(start)});
-  start = std::chrono::steady_clock::now();
+  report->phases.push_back({"codegen", watch.lap()});
   std::vector<jit::KernelResult> results;
   {
     // The compiler's own time is an event inside this one, on the thread that waits for it.
     ScopedEvent event({.kind = EventKind::compile, .name = "load"});
     results = kernel_cache(disk_cache).get_many(std::move(requests));
   }
-  double wall = milliseconds_since(start), compile = 0;
+  double wall = watch.lap(), compile = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const jit::KernelResult& r = results[i];
     compile = std::max(compile, r.ms.compile + r.ms.link);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -36,11 +35,6 @@ CubinCache& cubin_cache(bool disk) {
   return *memory_only;
 }
 
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
-}
-
 const std::shared_ptr<const jit::Prelude>& prelude_of(const GeneratedCudaStep& step) {
   using Prelude = GeneratedCudaStep::Prelude;
   if (step.prelude() == Prelude::products) {
@@ -64,7 +58,7 @@ int architecture_of(Device device) {
 
 void attach_cuda_kernels(const std::vector<GeneratedCudaStep*>& steps, bool disk_cache,
                          PlanReport* report) {
-  auto start = std::chrono::steady_clock::now();
+  jit::Stopwatch watch;
   std::map<int, std::vector<GeneratedCudaStep*>> by_architecture;
   for (GeneratedCudaStep* step : steps)
     by_architecture[architecture_of(step->device())].push_back(step);
@@ -77,14 +71,13 @@ void attach_cuda_kernels(const std::vector<GeneratedCudaStep*>& steps, bool disk
         report->sources.push_back(units.back().body);
       }
     }
-    report->phases.push_back({"codegen", milliseconds_since(start)});
-    start = std::chrono::steady_clock::now();
+    report->phases.push_back({"codegen", watch.lap()});
     std::vector<CubinResult> results;
     {
       ScopedEvent event({.kind = EventKind::compile, .name = "load"});
       results = cubin_cache(disk_cache).get_many(units, architecture);
     }
-    const double wall = milliseconds_since(start);
+    const double wall = watch.lap();
     double compile = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const CubinResult& r = results[i];
@@ -102,7 +95,6 @@ void attach_cuda_kernels(const std::vector<GeneratedCudaStep*>& steps, bool disk
     }
     report->phases.push_back({"compile", std::min(compile, wall)});
     report->phases.push_back({"load", wall - std::min(compile, wall)});
-    start = std::chrono::steady_clock::now();
   }
 }
 
