@@ -13,6 +13,7 @@ bool may_throw(const OpInfo& op) {
                                                      &structured_op<ScatterAdd>,
                                                      &structured_op<Embedding>,
                                                      &structured_op<EmbeddingBackward>,
+                                                     &structured_op<OneHot>,
                                                      &structured_op<structured::Index>,
                                                      &structured_op<IndexPut>,
                                                      &structured_op<CrossEntropy>,

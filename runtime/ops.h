@@ -160,6 +160,8 @@ Tensor contiguous(const Tensor& x, Loc loc = Loc::here());
 Tensor cat(const std::vector<Tensor>& tensors, int axis = 0, Loc loc = Loc::here());
 Tensor stack(const std::vector<Tensor>& tensors, int axis = 0, Loc loc = Loc::here());
 Tensor flip(const Tensor& x, Dims axes, Loc loc = Loc::here());
+// By index tensors, i64 or i32. An index outside of [0, size) is an IndexError: negative ones count
+// from the end in x[t], index and index_put_ only.
 Tensor index_select(const Tensor& x, int axis, const Tensor& index, Loc loc = Loc::here());
 Tensor index_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source,
                  Loc loc = Loc::here());
@@ -169,7 +171,7 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor&
 Tensor embedding(const Tensor& weight, const Tensor& index, Loc loc = Loc::here());
 Tensor nonzero(const Tensor& x, Loc loc = Loc::here());  // i64 [count, dims]; reads x
 Tensor masked_select(const Tensor& x, const Tensor& mask, Loc loc = Loc::here());
-Tensor one_hot(const Tensor& index, i64 classes, Loc loc = Loc::here());
+Tensor one_hot(const Tensor& index, i64 classes, Loc loc = Loc::here());  // i64 [..., classes]
 
 // --- reductions: over all axes, or over the given ones (negative ones count from the back)
 // --------

@@ -217,9 +217,11 @@ Tensor one_hot(const Tensor& index, i64 classes, Loc loc) {
   INGOT_CHECK_AT("one_hot", loc, !given(index, "one_hot", loc).is_floating_point(),
                  "the class numbers must be integers, got {}", describe(index.meta()));
   INGOT_CHECK_AT("one_hot", loc, classes >= 0, "the number of classes is {}", classes);
-  Tensor hit =
-      eq(unsqueeze(index, -1, loc), Arg(arange(classes, {kInt64, index.device()}, loc), loc));
-  return hit.to(kInt64, loc);
+  const Tensor numbers = arange(classes, {kInt64, index.device()}, loc);
+  const Tensor column = unsqueeze(numbers, 1, loc), i = index.to(kInt64, loc);
+  const Tensor* in[] = {&column, &i};
+  const Tensor found = dispatch({structured_op<structured::OneHot>, in, 2, Attrs{}, loc});
+  return eq(found, Arg(numbers, loc)).to(kInt64, loc);
 }
 
 }  // namespace ingot

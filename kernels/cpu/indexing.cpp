@@ -4,6 +4,7 @@
 #include <ingot/kernels/cpu/indexing_rows.h>
 #include <ingot/kernels/cpu/iterate.h>
 #include <ingot/kernels/cpu/loops.h>
+#include <ingot/kernels/ops/structured/indexing.h>
 
 namespace ingot {
 
@@ -30,6 +31,11 @@ void accumulate(const BufferView& out, const BufferView& start, const BufferView
 }
 
 int indexed_axis(const KernelArgs& args) { return static_cast<int>(args.attrs.a); }
+
+// For index and index_put_, whose negative indices count from the end.
+IndexedAxis from_end(const OpInfo& op, int axis) {
+  return {.op = op.name, .axis = axis, .size = 0, .from_end = true};
+}
 
 // The target shape of index and index_put_: x's with the index shape in place of the indexed axes.
 Dims indexed_sizes(const Meta& x, int axis, int n, const Dims& index) {
@@ -64,7 +70,9 @@ void cpu_index_add(const KernelArgs& args) {
 void cpu_embedding(const KernelArgs& args) {
   const BufferView &weight = args.in[0], &index = args.in[1], &out = args.out[0];
   INGOT_BUG(is_contiguous(*out.meta), "embedding: the result must be row-major");
-  const Offsets offsets({args.op.name, 0, 0, "rows"}, *weight.meta, &index, 1);
+  const bool classes = args.op == structured_op<structured::OneHot>;
+  const Offsets offsets({args.op.name, 0, 0, classes ? "classes" : "rows"}, *weight.meta, &index,
+                        1);
   Slices rows(out, 0, index.meta->dim());
   rows.step = weight.meta->sizes[1];
   take_slices(rows, Slices(weight, 0, 1), weight.meta->dtype, offsets);
@@ -88,7 +96,7 @@ void cpu_index(const KernelArgs& args) {
   const BufferView &x = args.in[0], &out = args.out[0];
   INGOT_BUG(is_contiguous(*out.meta), "index: the result must be row-major");
   const int axis = static_cast<int>(args.attrs.dims[0]), n = args.attrs.dims.size();
-  const Offsets offsets({args.op.name, axis, 0}, *x.meta, args.in + 1, n);
+  const Offsets offsets(from_end(args.op, axis), *x.meta, args.in + 1, n);
   Slices slices(out, axis, args.in[1].meta->dim());
   slices.step = 1;
   for (int d = axis + n; d < x.meta->dim(); ++d) slices.step *= x.meta->sizes[d];
@@ -98,7 +106,7 @@ void cpu_index(const KernelArgs& args) {
 void cpu_index_put(const KernelArgs& args) {
   const BufferView &x = args.out[0], &values = args.in[1], *indices = args.in + 2;
   const int axis = static_cast<int>(args.attrs.dims[0]), n = args.attrs.dims.size();
-  const IndexedAxis first{args.op.name, axis, 0};
+  const IndexedAxis first = from_end(args.op, axis);
   const Dims& index_sizes = indices[0].meta->sizes;
   const Dims target = indexed_sizes(*x.meta, axis, n, index_sizes);
   const auto copy = may_overlap(x, values) ? Contiguous::Copy::always : Contiguous::Copy::if_needed;
@@ -132,7 +140,7 @@ void cpu_gather(const KernelArgs& args) {
   const auto gather = loops().index->gather[item_log2(item)];
   nest.for_each_run([&](i64 n, char* const* at) {
     gather(n, at[0], strides[0], at[2],
-           {reinterpret_cast<const i64*>(at[1]), strides[1], size, stride, strides[2]});
+           {reinterpret_cast<const i64*>(at[1]), strides[1], stride, strides[2]});
   });
 }
 
@@ -168,8 +176,7 @@ void cpu_scatter_add(const KernelArgs& args) {
     parallel_for(pieces, grain, [&](i64 begin, i64 end) {
       const Nest part = shared < 0 ? nest : nest.part(shared, begin, end);
       part.walk(0, part.numel(), [&](i64 n, char* const* at) {
-        scatter_add(n, at[1],
-                    {reinterpret_cast<const i64*>(at[2]), strides[2], size, stride, strides[1]},
+        scatter_add(n, at[1], {reinterpret_cast<const i64*>(at[2]), strides[2], stride, strides[1]},
                     at[0], strides[0]);
       });
     });

@@ -7,8 +7,7 @@ inline namespace INGOT_ISA {
 namespace {
 
 INGOT_INLINE Int64 place(const IndexedRun& at, Int64 i) {
-  const Int64 index = at.index[i * at.index_step];
-  return i * at.step + (index < 0 ? index + at.size : index) * at.stride;
+  return i * at.step + at.index[i * at.index_step] * at.stride;
 }
 
 template <class T>

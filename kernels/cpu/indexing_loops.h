@@ -1,7 +1,7 @@
 // The innermost loops of indexing, compiled once per instruction set level.
 // Owns: their signatures and a level's table. An index array moves its operand: element i of the
-// run is at base + i * step + index[i * index_step] * stride, where a negative index counts from
-// `size`. Indices were checked before. Must not know: metas, threads.
+// run is at base + i * step + index[i * index_step] * stride. Indices were checked before: none is
+// negative. Must not know: metas, threads.
 #pragma once
 
 #include <ingot/kernels/ops/isa.h>
@@ -12,7 +12,6 @@ struct IndexedRun {
   using Int = __INT64_TYPE__;
   const Int* index;
   Int index_step;
-  Int size;    // of the indexed axis; 0 when no index is negative
   Int stride;  // elements from one index to the next
   Int step;    // elements from one run position to the next, besides the index
 };

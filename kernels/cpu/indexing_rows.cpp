@@ -21,7 +21,8 @@ void for_each_index(const IndexedAxis& axis, const BufferView& index, F&& f) {
     const i64* run = reinterpret_cast<const i64*>(at[0]);
     const i64 step = nest.run_strides()[0];
     for (i64 i = 0; i < n; ++i) {
-      const i64 given = run[i * step], wrapped = given < 0 ? given + axis.size : given;
+      const i64 given = run[i * step];
+      const i64 wrapped = axis.from_end && given < 0 ? given + axis.size : given;
       if (wrapped < 0 || wrapped >= axis.size) [[unlikely]] {
         throw IndexError(out_of_range(axis, given));
       }
@@ -38,18 +39,19 @@ bool by_slice(const Nest& nest, i64 positions) {
 }
 
 IndexedRun at_offsets(const Offsets& offsets, i64 first) {
-  return {.index = offsets.data() + first, .index_step = 1, .size = 0, .stride = 1, .step = 0};
+  return {.index = offsets.data() + first, .index_step = 1, .stride = 1, .step = 0};
 }
 
 }  // namespace
 
 std::string out_of_range(const IndexedAxis& axis, i64 index) {
-  if (axis.unit != nullptr) {
-    return fmt::format("{}: index {} is out of range for {} {}", axis.op, index, axis.size,
-                       axis.unit);
-  }
-  return fmt::format("{}: index {} is out of range for dim {} of size {}", axis.op, index,
-                     axis.axis, axis.size);
+  const std::string what = axis.unit != nullptr
+                               ? fmt::format("{} {}", axis.size, axis.unit)
+                               : fmt::format("dim {} of size {}", axis.axis, axis.size);
+  // In range if it counted from the end: then the op is one where none does.
+  const bool refused = index < 0 && index >= -axis.size;
+  return fmt::format("{}: index {} is out of range for {}{}", axis.op, index, what,
+                     refused ? " and does not count from the end" : "");
 }
 
 void check_indices(const IndexedAxis& axis, const BufferView& index) {

@@ -17,12 +17,13 @@ struct IndexedAxis {
   int axis;
   i64 size;
   const char* unit = nullptr;
+  bool from_end = false;  // negative indices count from there
 };
 
-// The sentence for an index that is not in [-size, size).
+// The sentence for an index that is out of range.
 std::string out_of_range(const IndexedAxis& axis, i64 index);
 
-// Throws IndexError unless -size <= index < size for every element of an i64 tensor.
+// Throws IndexError unless every element of an i64 tensor is an index of the axis.
 void check_indices(const IndexedAxis& axis, const BufferView& index);
 
 // For each position of the index tensors (in row-major order) the element that they point at,

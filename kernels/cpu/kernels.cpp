@@ -38,7 +38,7 @@ struct Table {
     set<IndexAdd>(cpu_index_add);
     set<Gather>(cpu_gather);
     set<ScatterAdd>(cpu_scatter_add);
-    set<Embedding>(cpu_embedding);
+    set<Embedding, OneHot>(cpu_embedding);
     set<EmbeddingBackward>(cpu_embedding_backward);
     set<Index>(cpu_index);
     set<IndexPut>(cpu_index_put);

@@ -1,6 +1,6 @@
-// The device's side of faults: reporting an index, and reading one safely.
-// Owns: report_fault, wrap_index. Without a fault nothing is written or waited for. Must not know:
-// what is done with the index.
+// The device's side of faults: reporting an index.
+// Owns: report_fault. Without a fault nothing is written or waited for. Must not know: what is done
+// with the index.
 #pragma once
 
 #include <ingot/kernels/cuda/fault_site.h>
@@ -28,20 +28,6 @@ inline __device__ __noinline__ void report_fault(FaultSite site, Int64 index, In
   r->line = site.line;
   __threadfence_system();
   atomicExch(&r->state, unsigned(FaultRecord::filled));
-}
-
-// A negative index counts from the end. Whether the index, so understood, is one of `size`; reports
-// it otherwise and makes it 0.
-__device__ __forceinline__ bool wrap_index(const FaultSite& site, Int64& index, Int64 size,
-                                           int axis = 0) {
-  const Int64 wrapped = index < 0 ? index + size : index;
-  if (wrapped >= 0 && wrapped < size) {
-    index = wrapped;
-    return true;
-  }
-  report_fault(site, index, size, axis);
-  index = 0;
-  return false;
 }
 
 }  // namespace INGOT_ISA

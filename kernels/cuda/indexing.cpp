@@ -2,6 +2,7 @@
 #include <ingot/kernels/cuda/copy.h>
 #include <ingot/kernels/cuda/indexing.h>
 #include <ingot/kernels/cuda/indexing_access.h>
+#include <ingot/kernels/ops/structured/indexing.h>
 
 namespace ingot {
 inline namespace INGOT_ISA {
@@ -49,6 +50,11 @@ IndexAccess elements_access(const Meta& x, int axis, const Meta& index, const Me
 
 int indexed_axis(const KernelArgs& args) { return static_cast<int>(args.attrs.a); }
 
+// For index and index_put_, whose negative indices count from the end.
+IndexedAxes from_end(const OpInfo& op, int axis) {
+  return {.op = op.name, .axis = axis, .from_end = true};
+}
+
 }  // namespace
 
 void cuda_index_select(const KernelArgs& args) {
@@ -70,7 +76,8 @@ void cuda_index_add(const KernelArgs& args) {
 void cuda_embedding(const KernelArgs& args) {
   const BufferView &weight = args.in[0], &out = args.out[0];
   const IndexOperands index(&args.in[1], 1, nullptr);
-  take({args.op.name, 0, "rows"},
+  const bool classes = args.op == structured_op<structured::OneHot>;
+  take({args.op.name, 0, classes ? "classes" : "rows"},
        slices_access(*weight.meta, 0, 1, index.meta(), out.meta->strides), out, weight, index);
 }
 
@@ -86,7 +93,7 @@ void cuda_index(const KernelArgs& args) {
   const BufferView &x = args.in[0], &out = args.out[0];
   const int axis = static_cast<int>(args.attrs.dims[0]), n = args.attrs.dims.size();
   const IndexOperands indices(args.in + 1, n, nullptr);
-  take({args.op.name, axis}, slices_access(*x.meta, axis, n, indices.meta(), out.meta->strides),
+  take(from_end(args.op, axis), slices_access(*x.meta, axis, n, indices.meta(), out.meta->strides),
        out, x, indices);
 }
 
@@ -101,7 +108,7 @@ void cuda_index_put(const KernelArgs& args) {
   const BufferView& values = copied ? copied->view() : args.in[1];
   IndexAccess access = slices_access(*x.meta, axis, n, indices.meta(), {});
   access.plain = broadcast_strides(*values.meta, access.sizes);
-  put({args.op.name, axis}, access, x, values, indices, args.attrs.a != 0);
+  put(from_end(args.op, axis), access, x, values, indices, args.attrs.a != 0);
 }
 
 void cuda_gather(const KernelArgs& args) {

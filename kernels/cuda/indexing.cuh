@@ -48,7 +48,7 @@ __device__ __forceinline__ Place find_place(const IndexTensors& indices, Int64 a
   for (int k = 0; k < indices.n; ++k) {
     const IndexTensor& tensor = indices.at[k];
     Int64 index = tensor.data[at];
-    const Int64 wrapped = index < 0 ? index + tensor.size : index;
+    const Int64 wrapped = index < 0 && indices.from_end ? index + tensor.size : index;
     if (wrapped < 0 || wrapped >= tensor.size) {
       if constexpr (report) report_fault(indices.fault, index, tensor.size, k);
       return {0, 0, false};

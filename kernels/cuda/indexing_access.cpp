@@ -18,6 +18,7 @@ constexpr i64 kMostDirect = 64;
 IndexTensors tensors(const IndexedAxes& axes, const Meta& x, const IndexOperands& indices) {
   IndexTensors result{};
   result.n = indices.size();
+  result.from_end = axes.from_end;
   result.fault = cuda::fault_site(axes.op, axes.axis, axes.unit);
   for (int k = 0; k < result.n; ++k) {
     // A 0-d tensor has one element at index 0.

@@ -44,6 +44,7 @@ struct IndexedAxes {
   const char* op;
   int axis;
   const char* unit = nullptr;
+  bool from_end = false;  // negative indices count from there
 };
 
 // out = x at the indices.

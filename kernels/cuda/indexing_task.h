@@ -31,6 +31,7 @@ struct IndexTensor {
 
 struct IndexTensors {
   int n;
+  bool from_end;  // negative indices count from there
   IndexTensor at[kIndexAxes];
   FaultSite fault;
 };

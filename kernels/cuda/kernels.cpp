@@ -53,7 +53,7 @@ struct Table {
     set<IndexAdd>(cuda_index_add);
     set<Gather>(cuda_gather);
     set<ScatterAdd>(cuda_scatter_add);
-    set<Embedding>(cuda_embedding);
+    set<Embedding, OneHot>(cuda_embedding);
     set<EmbeddingBackward>(cuda_embedding_backward);
     set<Index>(cuda_index);
     set<IndexPut>(cuda_index_put);

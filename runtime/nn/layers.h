@@ -27,8 +27,7 @@ struct Linear : Handle<LinearImpl> {
 };
 
 // Row `index` of weight [count, dim] for each index; the rows start normal with mean 0, std 1.
-// index i64 [...] gives [..., dim]; negative ones count from the end, others outside [0, count)
-// are an Error.
+// index i64 [...] gives [..., dim]; one outside [0, count), a negative one too, is an IndexError.
 struct EmbeddingImpl : Module {
   EmbeddingImpl(i64 count, i64 dim, TensorOptions options = {}, Loc loc = Loc::here());
   Tensor forward(const Tensor& index, Loc loc = Loc::here()) const;

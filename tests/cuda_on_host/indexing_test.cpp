@@ -27,19 +27,24 @@ bool left_out(DType t, i64 count) {
   return count == kMany && t != DType::f32 && t != DType::bf16 && t != DType::boolean;
 }
 
-// Indices in [-size, size) of the given shape; `layout` as for tensors.
-Tensor indices(const Dims& sizes, i64 size, Rng& rng, bool permuted = false) {
+// Indices in [least, size) of the given shape; `permuted`: stored in the other order of axes.
+Tensor indices(const Dims& sizes, i64 size, Rng& rng, bool permuted = false, i64 least = 0) {
   Dims stored = sizes;
   if (permuted) {
     for (int d = 0; d < sizes.size(); ++d) stored[d] = sizes[sizes.size() - 1 - d];
   }
   std::vector<i64> values(static_cast<std::size_t>(sizes.product()));
-  for (i64& v : values) v = static_cast<i64>(rng() % static_cast<unsigned>(2 * size)) - size;
+  for (i64& v : values) v = static_cast<i64>(rng() % static_cast<unsigned>(size - least)) + least;
   Tensor t = from_vector(values, stored);
   if (!permuted) return t;
   Dims order;
   for (int d = sizes.size() - 1; d >= 0; --d) order.push_back(d);
   return permute(t, order);
+}
+
+// For index and index_put_, where negative ones count from the end.
+Tensor signed_indices(const Dims& sizes, i64 size, Rng& rng, bool permuted = false) {
+  return indices(sizes, size, rng, permuted, -size);
 }
 
 TEST(ShadowIndexing, Reads) {
@@ -59,9 +64,11 @@ TEST(ShadowIndexing, Reads) {
       const Tensor weight = tensor_in(layout, {7, 16}, t, rng);
       (void)embedding(weight, indices({3, 4}, 7, rng, true));
       (void)embedding(weight, indices({}, 7, rng));
-      const Tensor two[] = {indices({3, 4}, 6, rng, true), indices({3, 4}, 8, rng)};
+      (void)one_hot(indices({3, 4}, 7, rng, true), 7);
+      const Tensor two[] = {signed_indices({3, 4}, 6, rng, true), signed_indices({3, 4}, 8, rng)};
       (void)index(x, {1, 2}, two);
-      const Tensor three[] = {indices({5}, 5, rng), indices({5}, 6, rng), indices({5}, 8, rng)};
+      const Tensor three[] = {signed_indices({5}, 5, rng), signed_indices({5}, 6, rng),
+                              signed_indices({5}, 8, rng)};
       (void)index(x, {0, 1, 2}, three);
       (void)index(x, {0}, three);
       if (HasFailure()) return;
@@ -127,8 +134,8 @@ TEST(ShadowIndexing, Writes) {
       if (left_out(t, count)) continue;
       const Layout layout = kLayouts[turn++ % 4];  // what is written does not overlap itself
       const Tensor x = tensor_in(layout, {6, 7, 3}, t, rng);
-      const Tensor two[] = {indices({count}, 6, rng), indices({count}, 7, rng)};
-      const Tensor split[] = {indices({2, count, 2}, 7, rng, turn % 2 == 0)};
+      const Tensor two[] = {signed_indices({count}, 6, rng), signed_indices({count}, 7, rng)};
+      const Tensor split[] = {signed_indices({2, count, 2}, 7, rng, turn % 2 == 0)};
       const Tensor values = tensor_in(kLayouts[turn % 5], {count, 3}, t, rng);
       const Tensor one = tensor_in(Layout::dense, {1, 1}, t, rng);
       const Tensor parted = tensor_in(Layout::permuted, {6, 2, count, 2, 1}, t, rng);
@@ -188,14 +195,49 @@ std::vector<double> values(const Tensor& t) { return t.to(DType::f64).to_vector<
 TEST(EmulatedFaults, ReadsGiveZeroAndAnError) {
   cuda::set_fault_line(Loc::here("net.cpp", 9));
   const Tensor x = arange(1, 6, 1, dtype(DType::f32));
-  const Tensor at = from_vector(std::vector<i64>{4, 5, -5, 7, 0}, {5});
+  const Tensor at = from_vector(std::vector<i64>{4, 5, 3, 7, 0}, {5});
   EXPECT_EQ(values(run("index_select", {x, at}, {}, full({5}, 9.0))),
-            (std::vector<double>{5, 0, 1, 0, 1}));
+            (std::vector<double>{5, 0, 4, 0, 1}));
   EXPECT_EQ(fault(), "index_select: index 5 is out of range for dim 0 of size 5; at net.cpp:9");
   EXPECT_EQ(fault(), "");
   (void)run("embedding", {x.view({5, 1}), slice(at, 0, 3, 4)}, {}, full({1, 1}, 9.0));
   EXPECT_EQ(fault(), "embedding: index 7 is out of range for 5 rows; at net.cpp:9");
   (void)run("gather", {x, slice(at, 0, 2, 3)}, {}, full({1}, 9.0));
+  EXPECT_EQ(fault(), "");
+}
+
+TEST(EmulatedFaults, NegativeIndicesCountFromTheEndOnlyInIndexAndIndexPut) {
+  cuda::set_fault_line(Loc::here("net.cpp", 9));
+  const Tensor x = arange(1, 6, 1, dtype(DType::f32)), rows = x.view({5, 1});
+  const Tensor at = from_vector(std::vector<i64>{0, -1}, {2});
+  const auto refused = [](const std::string& op, const std::string& of) {
+    return op + ": index -1 is out of range for " + of +
+           " and does not count from the end; at net.cpp:9";
+  };
+  EXPECT_EQ(values(run("index_select", {x, at}, {}, full({2}, 9.0))), (std::vector<double>{1, 0}));
+  EXPECT_EQ(fault(), refused("index_select", "dim 0 of size 5"));
+  EXPECT_EQ(values(run("gather", {x, at}, {}, full({2}, 9.0))), (std::vector<double>{1, 0}));
+  EXPECT_EQ(fault(), refused("gather", "dim 0 of size 5"));
+  EXPECT_EQ(values(run("embedding", {rows, at}, {}, full({2, 1}, 9.0))),
+            (std::vector<double>{1, 0}));
+  EXPECT_EQ(fault(), refused("embedding", "5 rows"));
+  const Tensor classes = arange(5, dtype(DType::i64)).view({5, 1});
+  (void)run("one_hot", {classes, at}, {}, zeros({2, 1}, dtype(DType::i64)));
+  EXPECT_EQ(fault(), refused("one_hot", "5 classes"));
+  for (const char* op : {"index_add", "scatter_add"}) {
+    const Tensor sum = run(op, {zeros({5}), at, ones({2})}, {}, full({5}, 9.0));
+    EXPECT_EQ(values(sum), (std::vector<double>{1, 0, 0, 0, 0})) << op;
+    EXPECT_EQ(fault(), refused(op, "dim 0 of size 5"));
+  }
+  (void)run("embedding_dense_backward", {ones({2, 1}), at}, {}, full({5, 1}, 9.0));
+  EXPECT_EQ(fault(), refused("embedding_dense_backward", "5 rows"));
+
+  Attrs first;
+  first.dims = {0};
+  EXPECT_EQ(values(run("index", {x, at}, first, full({2}, 9.0))), (std::vector<double>{1, 5}));
+  const Tensor y = zeros({5});
+  (void)run("index_put_", {y, ones({2}), at}, first, y);
+  EXPECT_EQ(values(y), (std::vector<double>{1, 0, 0, 0, 1}));
   EXPECT_EQ(fault(), "");
 }
 

@@ -36,12 +36,13 @@ i64 logical(const Dims& at, const Dims& sizes) {
   return i;
 }
 
-// Indices in [-size, size), some repeated.
-Buffer random_index(const Dims& sizes, i64 size, Rng& rng) {
+// Indices in [least, size), some repeated.
+Buffer random_index(const Dims& sizes, i64 size, Rng& rng, i64 least = 0) {
   Buffer index(DType::i64, sizes, rng);
-  for (i64 i = 0; i < index.numel(); ++i) index.set_raw<i64>(i, draw(rng, -size, size - 1));
+  for (i64 i = 0; i < index.numel(); ++i) index.set_raw<i64>(i, draw(rng, least, size - 1));
   return index;
 }
+// What an index of Index or IndexPut means.
 i64 wrapped(Buffer& index, i64 i, i64 size) {
   const i64 v = index.raw<i64>(i);
   return v < 0 ? v + size : v;
@@ -120,7 +121,7 @@ TEST(IndexSelect, EveryDTypeAxisAndLayout) {
     run_kernel(structured_op<IndexSelect>, {x.view(), index.view()}, {y.view()}, attrs);
     for (i64 i = 0; i < y.numel(); ++i) {
       Dims at = coordinates(i, y.meta().sizes);
-      at[axis] = wrapped(index, at[axis], size);
+      at[axis] = index.raw<i64>(at[axis]);
       ASSERT_TRUE(y.same_bits(i, x.at(logical(at, x.meta().sizes)))) << describe(x.meta());
     }
     ASSERT_TRUE(y.margins_intact());
@@ -143,7 +144,7 @@ TEST(IndexAdd, AddsInIndexOrder) {
     Sums sums(x);
     for (i64 i = 0; i < source.numel(); ++i) {
       Dims at = coordinates(i, source_sizes);
-      at[axis] = wrapped(index, at[axis], size);
+      at[axis] = index.raw<i64>(at[axis]);
       sums.add(logical(at, x.meta().sizes), source, i);
     }
     const Attrs attrs = axis_attrs(axis);
@@ -172,7 +173,7 @@ TEST(Gather, ReadsAlongTheAxis) {
     run_kernel(structured_op<Gather>, {x.view(), index.view()}, {y.view()}, attrs);
     for (i64 i = 0; i < y.numel(); ++i) {
       Dims at = coordinates(i, index_sizes);
-      at[axis] = wrapped(index, i, size);
+      at[axis] = index.raw<i64>(i);
       ASSERT_TRUE(y.same_bits(i, x.at(logical(at, x.meta().sizes)))) << describe(x.meta());
     }
     ASSERT_TRUE(y.margins_intact());
@@ -195,7 +196,7 @@ TEST(ScatterAdd, AddsInIndexOrder) {
     Sums sums(x);
     for (i64 i = 0; i < source.numel(); ++i) {
       Dims at = coordinates(i, index_sizes);
-      at[axis] = wrapped(index, i, size);
+      at[axis] = index.raw<i64>(i);
       sums.add(logical(at, x.meta().sizes), source, i);
     }
     const Attrs attrs = axis_attrs(axis);
@@ -218,7 +219,7 @@ TEST(Embedding, RowsOfAnyIndexShape) {
     Buffer y(inferred(structured_op<Embedding>, {weight.view(), index.view()}, {})[0]);
     run_kernel(structured_op<Embedding>, {weight.view(), index.view()}, {y.view()});
     for (i64 i = 0; i < y.numel(); ++i) {
-      const i64 from = wrapped(index, i / width, rows) * width + i % width;
+      const i64 from = index.raw<i64>(i / width) * width + i % width;
       ASSERT_TRUE(y.same_bits(i, weight.at(from)));
     }
     ASSERT_TRUE(y.margins_intact());
@@ -238,7 +239,7 @@ TEST(EmbeddingBackward, AddsRowsInIndexOrder) {
     for (i64 i = 0; i < zero.numel(); ++i) zero.set(i, 0);
     Sums sums(zero);
     for (i64 i = 0; i < dy.numel(); ++i) {
-      sums.add(wrapped(index, i / width, rows) * width + i % width, dy, i);
+      sums.add(index.raw<i64>(i / width) * width + i % width, dy, i);
     }
     const Attrs attrs = axis_attrs(rows);
     const std::vector<BufferView> in{dy.view(), index.view()};
@@ -263,7 +264,8 @@ struct IndexCall {
     n = static_cast<int>(draw(rng, 1, dim - axis));
     const Dims index_sizes = random_sizes(rng, 2, 6);
     for (int k = 0; k < n; ++k) {
-      indices.push_back(random_index(index_sizes, x.meta().sizes[axis + k], rng));
+      const i64 size = x.meta().sizes[axis + k];
+      indices.push_back(random_index(index_sizes, size, rng, -size));
       attrs.dims.push_back(axis + k);
     }
     for (int d = 0; d < axis; ++d) target.push_back(x.meta().sizes[d]);
@@ -382,9 +384,9 @@ TEST(Indexing, LargeCallsDoNotDependOnThreads) {
   run_kernel(structured_op<Fill>, {zeros.view()}, {zeros.view()}, zero_attrs());
   Sums embedded(zeros), binned(bins);
   for (i64 i = 0; i < dy.numel(); ++i) {
-    embedded.add(wrapped(index, i / width, rows) * width + i % width, dy, i);
+    embedded.add(index.raw<i64>(i / width) * width + i % width, dy, i);
   }
-  for (i64 i = 0; i < count; ++i) binned.add(wrapped(index, i, rows), flat, i);
+  for (i64 i = 0; i < count; ++i) binned.add(index.raw<i64>(i), flat, i);
   for (const Call& call : calls) {
     const Meta meta = inferred(*call.op, call.in, call.attrs)[0];
     Buffer alone(meta), many(meta);
@@ -415,38 +417,44 @@ std::string index_error(const OpInfo& op, const std::vector<BufferView>& in, Buf
 
 TEST(Indexing, ABadIndexIsFoundBeforeTheFirstWrite) {
   Buffer x(DType::f32, {5, 3}), index(DType::i64, {2}), source(DType::f32, {2, 3});
-  Buffer full(DType::i64, {2, 3});
+  Buffer full(DType::i64, {2, 3}), classes(DType::i64, {5, 1});
   for (Buffer* b : {&x, &source}) b->fill_random(*std::make_unique<Rng>(10), 1, 2);
-  for (i64 bad : {7, 5, -6}) {
+  for (i64 bad : {7, 5, -6, -1}) {
     index.set_raw<i64>(0, 1);
     index.set_raw<i64>(1, bad);
     for (i64 i = 0; i < 6; ++i) full.set_raw<i64>(i, i == 5 ? bad : 0);
     const std::string start = "index " + std::to_string(bad) + " is out of range for ";
-    Buffer y(DType::f32, {2, 3}), same(DType::f32, {5, 3});
+    const std::string end = bad == -1 ? " and does not count from the end" : "";
+    Buffer y(DType::f32, {2, 3}), same(DType::f32, {5, 3}), hot(DType::i64, {2, 1});
     const Attrs first = axis_attrs(0), rows = axis_attrs(5);
     Attrs put;
     put.dims = {0};
     EXPECT_EQ(index_error(structured_op<Embedding>, {x.view(), index.view()}, y.view(), {}),
-              "embedding: " + start + "5 rows");
+              "embedding: " + start + "5 rows" + end);
     EXPECT_EQ(index_error(structured_op<IndexSelect>, {x.view(), index.view()}, y.view(), first),
-              "index_select: " + start + "dim 0 of size 5");
+              "index_select: " + start + "dim 0 of size 5" + end);
     EXPECT_EQ(index_error(structured_op<Gather>, {x.view(), full.view()}, y.view(), first),
-              "gather: " + start + "dim 0 of size 5");
-    EXPECT_EQ(index_error(structured_op<Index>, {x.view(), index.view()}, y.view(), put),
-              "index: " + start + "dim 0 of size 5");
+              "gather: " + start + "dim 0 of size 5" + end);
+    if (bad != -1) {
+      EXPECT_EQ(index_error(structured_op<Index>, {x.view(), index.view()}, y.view(), put),
+                "index: " + start + "dim 0 of size 5");
+    }
     EXPECT_EQ(index_error(structured_op<EmbeddingBackward>, {source.view(), index.view()},
                           same.view(), rows),
-              "embedding_dense_backward: " + start + "5 rows");
+              "embedding_dense_backward: " + start + "5 rows" + end);
     EXPECT_EQ(index_error(structured_op<IndexAdd>, {x.view(), index.view(), source.view()},
                           same.view(), first),
-              "index_add: " + start + "dim 0 of size 5");
+              "index_add: " + start + "dim 0 of size 5" + end);
     EXPECT_EQ(index_error(structured_op<ScatterAdd>, {x.view(), full.view(), source.view()},
                           same.view(), first),
-              "scatter_add: " + start + "dim 0 of size 5");
+              "scatter_add: " + start + "dim 0 of size 5" + end);
+    EXPECT_EQ(index_error(structured_op<OneHot>, {classes.view(), index.view()}, hot.view(), {}),
+              "one_hot: " + start + "5 classes" + end);
     // Nothing was written: every byte is still the canary, and x is as it was.
     Buffer fresh_y(DType::f32, {2, 3}), fresh_same(DType::f32, {5, 3});
     for (i64 i = 0; i < 6; ++i) EXPECT_TRUE(y.same_bits(i, fresh_y.at(i)));
     for (i64 i = 0; i < 15; ++i) EXPECT_TRUE(same.same_bits(i, fresh_same.at(i)));
+    if (bad == -1) continue;
     std::vector<double> was;
     for (i64 i = 0; i < 15; ++i) was.push_back(x.real(i));
     EXPECT_EQ(index_error(structured_op<IndexPut>, {x.view(), source.view(), index.view()},

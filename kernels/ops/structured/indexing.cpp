@@ -102,6 +102,10 @@ void EmbeddingBackward::infer(const OpInfo& op, const OpArgs& args, Meta* out, i
   set_dense(out, args[0], {args.attrs.a, args[0].sizes.back()});
 }
 
+void OneHot::infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset) {
+  Embedding::infer(op, args, out, offset);
+}
+
 void Index::infer(const OpInfo& op, const OpArgs& args, Meta* out, i64*) {
   set_dense(out, args[0], indexed_sizes(op, args, 1));
 }

@@ -1,5 +1,6 @@
-// ROWS: reading and writing by integer tensors. Indices are i64 (i32 is cast before), negative
-// ones count from the end, out of range is an IndexError found by the kernel before it writes.
+// ROWS: reading and writing by integer tensors. Indices are i64 (i32 is cast before). As in PyTorch
+// negative ones count from the end for Index and IndexPut only; all others refuse them. Out of
+// range is an IndexError found by the kernel before it writes.
 #pragma once
 
 #include <ingot/kernels/ops/op_info.h>
@@ -80,6 +81,16 @@ struct EmbeddingBackward {  // in: dy, index; a: rows. Rows of dy added in index
   static void vjp(Vjp<T>& v) {
     v.set(0, embedding(v.dy(), v.in(1)));
   }
+};
+
+// in: the classes as [classes, 1], class numbers of any shape -> index.sizes + [1]: the same
+// numbers, each found to be a class. What is equal to its class then is compared by an elementwise
+// op.
+struct OneHot {
+  static constexpr const char* name = "one_hot";
+  static constexpr OpKind kind = OpKind::data;
+  static constexpr int n_in = 2;
+  static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
 };
 
 // in: x, then one index per indexed axis (all of one shape). dims: the indexed axes, ascending and

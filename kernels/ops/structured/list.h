@@ -31,6 +31,7 @@ struct Gather;
 struct ScatterAdd;
 struct Embedding;
 struct EmbeddingBackward;
+struct OneHot;
 struct Index;
 struct IndexPut;
 struct Sum;
@@ -71,13 +72,14 @@ struct List {
   static constexpr int size = sizeof...(Row);
 };
 
-using Rows = List<View, Permute, Slice, Select, Expand, Unsqueeze, Squeeze, AsStrided, Detach,
-                  Clone, ToCopy, Copy, Full, Fill, Arange, Cat, Flip, SliceBackward, IndexSelect,
-                  IndexAdd, Gather, ScatterAdd, Embedding, EmbeddingBackward, Index, IndexPut, Sum,
-                  Mean, Prod, Amax, Amin, Any, All, Argmax, Argmin, MaxDim, MinDim, Topk, Var,
-                  Matmul, Addmm, Linear, Softmax, LogSoftmax, SoftmaxBackward, LogSoftmaxBackward,
-                  Logsumexp, LayerNorm, LayerNormBackward, LayerNormBackwardParams, CrossEntropy,
-                  CrossEntropyBackward, Rand, Randn, Randint, UniformFill, NormalFill, Dropout>;
+using Rows =
+    List<View, Permute, Slice, Select, Expand, Unsqueeze, Squeeze, AsStrided, Detach, Clone, ToCopy,
+         Copy, Full, Fill, Arange, Cat, Flip, SliceBackward, IndexSelect, IndexAdd, Gather,
+         ScatterAdd, Embedding, EmbeddingBackward, OneHot, Index, IndexPut, Sum, Mean, Prod, Amax,
+         Amin, Any, All, Argmax, Argmin, MaxDim, MinDim, Topk, Var, Matmul, Addmm, Linear, Softmax,
+         LogSoftmax, SoftmaxBackward, LogSoftmaxBackward, Logsumexp, LayerNorm, LayerNormBackward,
+         LayerNormBackwardParams, CrossEntropy, CrossEntropyBackward, Rand, Randn, Randint,
+         UniformFill, NormalFill, Dropout>;
 
 // Above every elementwise row's id (registry.cpp checks it).
 inline constexpr int kFirstId = 1024;
