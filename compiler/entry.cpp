@@ -6,6 +6,7 @@
 #include <ingot/compiler/entry.h>
 #include <ingot/compiler/frame.h>
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/env.h>
 
 namespace ingot::compiler {
@@ -46,18 +47,18 @@ void count_event(std::vector<Ledger::Event>& events, const std::string& what, Lo
 Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), loc_(loc) {
   if (options_.name.empty()) options_.name = to_string(loc);
   for (const std::string& d : options_.disable) {
-    INGOT_CHECK(
+    INGOT_CHECK_AT(
+        "compile", loc,
         std::find(std::begin(kDisableNames), std::end(kDisableNames), d) != std::end(kDisableNames),
-        "compile: disable has no \"{}\"; it knows \"{}\"; at {}", d,
-        fmt::join(kDisableNames, "\", \""), to_string(loc));
+        "disable has no \"{}\"; it knows \"{}\"", d, fmt::join(kDisableNames, "\", \""));
   }
   options_.verify |= env().verify;
   if (!env().compile) {  // nothing is recorded, every call is eager
     options_.max_variants = 0;
     options_.at_limit = AtLimit::eager;
   }
-  INGOT_CHECK(options_.max_variants >= 0, "compile: max_variants is {}; at {}",
-              options_.max_variants, to_string(loc));
+  INGOT_CHECK_AT("compile", loc, options_.max_variants >= 0, "max_variants is {}",
+                 options_.max_variants);
   figures_ = no_figures();
 }
 

@@ -9,40 +9,24 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/observer.h>
+#include <ingot/runtime/op_errors.h>
 #include <ingot/runtime/transfer.h>
 
 namespace ingot::compiler {
 
 namespace {
 
-template <class E>
-std::exception_ptr with_text(const E&, const std::string& text, const OpInfo& op, Loc loc) {
-  return std::make_exception_ptr(E(text, op.name, loc));
-}
-
 // The error of a kernel, completed with the operands and the line as eager dispatch does it.
 std::exception_ptr completed(std::exception_ptr error, const OpInfo& op,
                              const std::vector<const Meta*>& in, Loc loc) {
-  auto text = [&](const Error& e) {
-    std::string operands;
-    for (const Meta* m : in) {
-      if (m != nullptr) operands += (operands.empty() ? "" : ", ") + describe(*m);
-    }
-    return fmt::format("{}{}; at {}", e.what(), operands.empty() ? "" : " (" + operands + ")",
-                       to_string(loc));
-  };
   try {
-    std::rethrow_exception(error);
-  } catch (const OutOfMemoryError& e) {
-    return with_text(e, text(e), op, loc);
-  } catch (const DeviceError& e) {
-    return with_text(e, text(e), op, loc);
-  } catch (const IndexError& e) {
-    return with_text(e, text(e), op, loc);
-  } catch (const Error& e) {
-    return with_text(e, text(e), op, loc);
+    try {
+      std::rethrow_exception(error);
+    } catch (const Error& e) {
+      throw_complete(e, op, in.data(), static_cast<int>(in.size()), loc);
+    }
   } catch (...) {
-    return error;
+    return std::current_exception();
   }
 }
 

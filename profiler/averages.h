@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <ingot/kernels/core/error.h>
+
 namespace ingot::profiler {
 
 // Times are microseconds, summed over the calls where not said otherwise. Each microsecond of a
@@ -53,7 +55,7 @@ struct TableOptions {
 class Averages {
  public:
   // Throws Error that lists the keys when sort_by is none of them.
-  std::string table(const TableOptions& options = {}) const;
+  std::string table(const TableOptions& options = {}, Loc loc = Loc::here()) const;
   std::string csv() const;
   std::string json() const;
 

@@ -80,8 +80,8 @@ class Session {
   // step() ends ProfilerStep#N and begins the next, on the thread that started the session; without
   // a schedule steps only mark time. A step that stop() cuts short is not counted. stop() twice is
   // fine.
-  void step();
-  void stop();
+  void step(Loc loc = Loc::here());
+  void stop(Loc loc = Loc::here());
   // Records again after stop(); steps count from 0. Throws Error while running.
   void start(Loc loc = Loc::here());
 
@@ -90,16 +90,16 @@ class Session {
 
   // Results are those of the last finished window: the whole session, or the last cycle. They may
   // be asked for from several threads. Throws Error when none has finished yet.
-  Averages key_averages(bool group_by_shape = false) const;
+  Averages key_averages(bool group_by_shape = false, Loc loc = Loc::here()) const;
   // Of the steps; with a name, of the passes through that range. Throws Error for an unknown name.
-  Verdict verdict(std::string_view range = {}) const;
+  Verdict verdict(std::string_view range = {}, Loc loc = Loc::here()) const;
   // JSON as torch.profiler writes it, for Perfetto, HTA and others; gzipped when the name ends in
   // ".gz". Throws FileError.
-  void export_chrome_trace(const std::string& path) const;
+  void export_chrome_trace(const std::string& path, Loc loc = Loc::here()) const;
   // Folded stacks, "outer;inner nanoseconds" a line, for flame graphs. The metric is
   // self_cpu_time_total or self_device_time_total. Throws FileError, Error for another metric.
-  void export_stacks(const std::string& path,
-                     const std::string& metric = "self_cpu_time_total") const;
+  void export_stacks(const std::string& path, const std::string& metric = "self_cpu_time_total",
+                     Loc loc = Loc::here()) const;
 
  private:
   struct Impl;
@@ -110,7 +110,8 @@ using profile = Session;
 
 // An on_trace_ready that writes DIR/<host>_<pid>.<counter>.<ns>.pt.trace.json[.gz]; the folder is
 // made. No two calls, threads or processes meet in one file.
-std::function<void(const Session&)> trace_handler(const std::string& dir, bool gzip = true);
+std::function<void(const Session&)> trace_handler(const std::string& dir, bool gzip = true,
+                                                  Loc loc = Loc::here());
 
 // A named range of the calling thread, from here to the end of the scope. One that ends on another
 // thread is kept apart from the nesting of both.

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/core/setup_phase.h>
 #include <ingot/profiler/recorder.h>
 
@@ -85,9 +85,9 @@ ThreadLog* Recorder::attach() {
 
 void Recorder::lease(Loc loc) {
   std::lock_guard lock(mutex_);
-  INGOT_CHECK(holder_file_ == nullptr,
-              "profiler: the session started at {} is still running; stop() it first; at {}",
-              to_string(Loc::here(holder_file_, holder_line_)), to_string(loc));
+  INGOT_CHECK_AT("profiler", loc, holder_file_ == nullptr,
+                 "the session started at {} is still running; stop() it first",
+                 to_string(Loc::here(holder_file_, holder_line_)));
   holder_file_ = loc.file;
   holder_line_ = loc.line;
 }
@@ -117,8 +117,8 @@ void Recorder::open(const Recording& recording, const LaunchListener& listener) 
   Observer* nobody = nullptr;
   if (!g_observer.compare_exchange_strong(nobody, this, std::memory_order_acq_rel)) {
     window_.store(0, std::memory_order_release);
-    INGOT_CHECK(false,
-                "profiler: another observer is installed; a session needs to be the only one");
+    ingot::detail::fail<Error>(
+        "profiler: another observer is installed; a session needs to be the only one");
   }
   g_setup_listener.store(&kSetupListener, std::memory_order_release);
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/profiler/aggregate.h>
 #include <ingot/profiler/chrome_trace.h>
 #include <ingot/profiler/gpu_observer.h>
@@ -36,23 +36,34 @@ bool asks_for_gpu(const Options& o) {
   return std::find(o.activities.begin(), o.activities.end(), Activity::CUDA) != o.activities.end();
 }
 
-void check(const Options& o) {
+void check(const Options& o, Loc loc) {
   if (asks_for_gpu(o)) {
     const std::string reason = GpuObserver::unavailable();
-    INGOT_CHECK(reason.empty(),
-                "profiler: Activity::CUDA was asked for, but {}; Activity::CPU works", reason);
+    INGOT_CHECK_AT("profiler", loc, reason.empty(),
+                   "Activity::CUDA was asked for, but {}; Activity::CPU works", reason);
   }
   if (o.schedule) {
     const Schedule& s = *o.schedule;
-    INGOT_CHECK(s.wait >= 0 && s.warmup >= 0 && s.repeat >= 0 && s.skip_first >= 0,
-                "profiler: a schedule has no negative numbers: wait {}, warmup {}, repeat {}, "
-                "skip_first {}",
-                s.wait, s.warmup, s.repeat, s.skip_first);
-    INGOT_CHECK(s.active > 0, "profiler: a schedule needs active > 0, got {}", s.active);
+    INGOT_CHECK_AT("profiler", loc,
+                   s.wait >= 0 && s.warmup >= 0 && s.repeat >= 0 && s.skip_first >= 0,
+                   "a schedule has no negative numbers: wait {}, warmup {}, repeat {}, "
+                   "skip_first {}",
+                   s.wait, s.warmup, s.repeat, s.skip_first);
+    INGOT_CHECK_AT("profiler", loc, s.active > 0, "a schedule needs active > 0, got {}", s.active);
   }
   if (o.roofline) {
-    INGOT_CHECK(o.roofline->bytes_per_s > 0 && o.roofline->flops_per_s > 0,
-                "profiler: a given roofline needs bytes_per_s > 0 and flops_per_s > 0");
+    INGOT_CHECK_AT("profiler", loc, o.roofline->bytes_per_s > 0 && o.roofline->flops_per_s > 0,
+                   "a given roofline needs bytes_per_s > 0 and flops_per_s > 0");
+  }
+}
+
+// Runs f; an Error that it throws becomes one of `op`, and ends in the line.
+template <class F>
+auto with_line(const char* op, Loc loc, F f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    throw_like(e, std::string(e.what()) + "; at " + to_string(loc), op, loc);
   }
 }
 
@@ -135,15 +146,15 @@ struct Session::Impl {
                                        owner_tid, cost, options.with_modules);
   }
 
-  const Window& window() const {
-    INGOT_CHECK(last != nullptr, "profiler: no recording has finished yet{}",
-                running ? "; call stop() first" : "");
+  const Window& window(Loc loc) const {
+    INGOT_CHECK_AT("profiler", loc, last != nullptr, "no recording has finished yet{}",
+                   running ? "; call stop() first" : "");
     return *last;
   }
 };
 
 Session::Session(Options options, Loc loc) : impl_(std::make_unique<Impl>()) {
-  check(options);
+  check(options, loc);
   impl_->options = std::move(options);
   const Options& o = impl_->options;
   impl_->recording = {.shapes = o.record_shapes,
@@ -170,7 +181,7 @@ void Session::start(Loc loc) {
     s.owner_tid = t_log == nullptr ? 0 : t_log->tid;
     s.step = 0;
     s.last.reset();
-    s.enter(Action::none, s.action_of(0));
+    with_line("profiler", loc, [&] { s.enter(Action::none, s.action_of(0)); });
   } catch (...) {
     s.gpu.reset();
     recorder().give_back();
@@ -180,17 +191,17 @@ void Session::start(Loc loc) {
   s.begin_step();
 }
 
-void Session::step() {
+void Session::step(Loc loc) {
   Impl& s = *impl_;
-  INGOT_CHECK(s.running, "profiler: step() needs a running session; this one is stopped");
-  INGOT_CHECK(s.owner == std::this_thread::get_id(),
-              "profiler: step() belongs to the thread that started the session");
-  INGOT_CHECK(!s.in_callback, "profiler: step() may not be called by on_trace_ready");
+  INGOT_CHECK_AT("profiler", loc, s.running, "step() needs a running session; this one is stopped");
+  INGOT_CHECK_AT("profiler", loc, s.owner == std::this_thread::get_id(),
+                 "step() belongs to the thread that started the session");
+  INGOT_CHECK_AT("profiler", loc, !s.in_callback, "step() may not be called by on_trace_ready");
   s.end_step();
   const Action before = s.action;
   std::exception_ptr error;
   if (before == Action::record_and_save) {
-    s.finish_window();
+    with_line("profiler", loc, [&] { s.finish_window(); });
     s.in_callback = true;
     try {
       if (s.options.on_trace_ready) s.options.on_trace_ready(*this);
@@ -200,15 +211,15 @@ void Session::step() {
     s.in_callback = false;
   }
   ++s.step;
-  s.enter(before, s.action_of(s.step));
+  with_line("profiler", loc, [&] { s.enter(before, s.action_of(s.step)); });
   s.begin_step();
   if (error) std::rethrow_exception(error);
 }
 
-void Session::stop() {
+void Session::stop(Loc loc) {
   Impl& s = *impl_;
   if (!s.running) return;
-  INGOT_CHECK(!s.in_callback, "profiler: stop() may not be called by on_trace_ready");
+  INGOT_CHECK_AT("profiler", loc, !s.in_callback, "stop() may not be called by on_trace_ready");
   s.running = false;
   const bool recorded = records(std::exchange(s.action, Action::none));
   {
@@ -221,7 +232,7 @@ void Session::stop() {
         recorder().give_back();
       }
     } release{s};
-    if (recorded) s.finish_window();
+    if (recorded) with_line("profiler", loc, [&] { s.finish_window(); });
   }
   if (recorded && s.options.on_trace_ready) s.options.on_trace_ready(*this);
 }
@@ -229,57 +240,63 @@ void Session::stop() {
 Action Session::action() const { return impl_->action; }
 std::int64_t Session::step_number() const { return impl_->step; }
 
-Averages Session::key_averages(bool group_by_shape) const {
+Averages Session::key_averages(bool group_by_shape, Loc loc) const {
   const Options& o = impl_->options;
-  const Window& window = impl_->window();
-  INGOT_CHECK(!group_by_shape || o.record_shapes,
-              "key_averages: grouping by shape needs Options::record_shapes");
+  const Window& window = impl_->window(loc);
+  INGOT_CHECK_AT("key_averages", loc, !group_by_shape || o.record_shapes,
+                 "grouping by shape needs Options::record_shapes");
   return aggregate(
       window.timeline(),
       {.by_shape = group_by_shape, .with_memory = o.profile_memory, .with_stack = o.with_stack},
       window.roofline(o));
 }
 
-Verdict Session::verdict(std::string_view range) const {
-  const Window& window = impl_->window();
+Verdict Session::verdict(std::string_view range, Loc loc) const {
+  const Window& window = impl_->window(loc);
   Roofline roofline = window.roofline(impl_->options);
-  return judge(units_of(window.timeline(), range, roofline), range, roofline);
+  return with_line("verdict", loc, [&] {
+    return judge(units_of(window.timeline(), range, roofline), range, roofline);
+  });
 }
 
-void Session::export_chrome_trace(const std::string& path) const {
+void Session::export_chrome_trace(const std::string& path, Loc loc) const {
   const Options& o = impl_->options;
-  write_chrome_trace(impl_->window().timeline(),
-                     {.process = process_name(),
-                      .pid = ::getpid(),
-                      .record_shapes = o.record_shapes,
-                      .profile_memory = o.profile_memory,
-                      .with_stack = o.with_stack,
-                      .with_flops = o.with_flops,
-                      .with_modules = o.with_modules},
-                     path);
+  const Window& window = impl_->window(loc);
+  with_line("export_chrome_trace", loc, [&] {
+    write_chrome_trace(window.timeline(),
+                       {.process = process_name(),
+                        .pid = ::getpid(),
+                        .record_shapes = o.record_shapes,
+                        .profile_memory = o.profile_memory,
+                        .with_stack = o.with_stack,
+                        .with_flops = o.with_flops,
+                        .with_modules = o.with_modules},
+                       path);
+  });
 }
 
-void Session::export_stacks(const std::string& path, const std::string& metric) const {
+void Session::export_stacks(const std::string& path, const std::string& metric, Loc loc) const {
   bool device = metric == "self_device_time_total" || metric == "self_cuda_time_total";
-  INGOT_CHECK(
-      device || metric == "self_cpu_time_total",
-      "export_stacks: the metric is self_cpu_time_total or self_device_time_total, got '{}'",
-      metric);
-  write_stacks(impl_->window().timeline(), device, impl_->options.with_stack, path);
+  INGOT_CHECK_AT("export_stacks", loc, device || metric == "self_cpu_time_total",
+                 "the metric is self_cpu_time_total or self_device_time_total, got '{}'", metric);
+  const Window& window = impl_->window(loc);
+  with_line("export_stacks", loc,
+            [&] { write_stacks(window.timeline(), device, impl_->options.with_stack, path); });
 }
 
-std::function<void(const Session&)> trace_handler(const std::string& dir, bool gzip) {
-  return [dir, gzip](const Session& session) {
+std::function<void(const Session&)> trace_handler(const std::string& dir, bool gzip, Loc loc) {
+  return [dir, gzip, loc](const Session& session) {
     static std::atomic<unsigned> counter{0};
     std::error_code error;
     std::filesystem::create_directories(dir, error);
-    INGOT_CHECK_AS(FileError, !error, "trace_handler: cannot make the folder {}: {}", dir,
-                   error.message());
+    INGOT_CHECK_AT_AS(FileError, "trace_handler", loc, !error, "cannot make the folder {}: {}", dir,
+                      error.message());
     char host[256] = "host";
     ::gethostname(host, sizeof host - 1);
-    session.export_chrome_trace(fmt::format("{}/{}_{}.{}.{}.pt.trace.json{}", dir, host, ::getpid(),
-                                            counter.fetch_add(1), monotonic_ns(),
-                                            gzip ? ".gz" : ""));
+    session.export_chrome_trace(
+        fmt::format("{}/{}_{}.{}.{}.pt.trace.json{}", dir, host, ::getpid(), counter.fetch_add(1),
+                    monotonic_ns(), gzip ? ".gz" : ""),
+        loc);
   };
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/profiler/aggregate.h>
 #include <ingot/profiler/json.h>
 #include <ingot/profiler/units.h>
@@ -45,7 +45,7 @@ constexpr SortKey kSortKeys[] = {
     {"cpu_time_p95", [](const Row& r) { return r.p95_us; }},
 };
 
-std::vector<Row> sorted(std::vector<Row> rows, const std::string& sort_by) {
+std::vector<Row> sorted(std::vector<Row> rows, const std::string& sort_by, Loc loc) {
   if (sort_by == "name") {
     std::stable_sort(rows.begin(), rows.end(),
                      [](const Row& a, const Row& b) { return a.name < b.name; });
@@ -57,7 +57,8 @@ std::vector<Row> sorted(std::vector<Row> rows, const std::string& sort_by) {
   if (key == std::end(kSortKeys)) {
     std::string known = "name";
     for (const SortKey& k : kSortKeys) known += std::string(", ") + k.name;
-    INGOT_CHECK(false, "table: cannot sort by '{}'; the keys are {}", sort_by, known);
+    ingot::detail::fail_at<Error>("table", loc, "cannot sort by '{}'; the keys are {}", sort_by,
+                                  known);
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const Row& a, const Row& b) { return key->value(a) > key->value(b); });
@@ -182,9 +183,9 @@ std::string csv_cell(const std::string& text) {
 
 }  // namespace
 
-std::string Averages::table(const TableOptions& options) const {
+std::string Averages::table(const TableOptions& options, Loc loc) const {
   const Data& d = *data_;
-  std::vector<Row> rows = sorted(d.rows, options.sort_by);
+  std::vector<Row> rows = sorted(d.rows, options.sort_by, loc);
   std::size_t all = rows.size();
   if (options.row_limit >= 0 && rows.size() > static_cast<std::size_t>(options.row_limit)) {
     rows.resize(static_cast<std::size_t>(options.row_limit));

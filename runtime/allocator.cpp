@@ -4,10 +4,11 @@
 #include <mutex>
 #include <vector>
 
-#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/scratch.h>
 #include <ingot/kernels/cuda/stream.h>
+#include <ingot/runtime/check_cuda.h>
 #include <ingot/runtime/memory_pool.h>
 
 namespace ingot {
@@ -120,6 +121,12 @@ ShortageHooks& shortage_hooks() {
 
 MemoryPool& pool_of(Device device) { return device.is_cpu() ? host_pool() : device_pool(device); }
 
+// For the caller of the public function `op`.
+MemoryPool& pool_for(const char* op, Device device, Loc loc) {
+  if (device.is_cuda()) check_cuda(op, device, loc);
+  return pool_of(device);
+}
+
 }  // namespace
 
 void on_memory_shortage(ShortageHook hook) {
@@ -183,21 +190,28 @@ void pinned_used_on_stream(const void* at, Device device) {
   pinned_pool().used(at, {device.index(), cuda::thread_stream(device.index())});
 }
 
-MemoryStats memory_stats(Device device) { return pool_of(device).stats(); }
+MemoryStats memory_stats(Device device, Loc loc) {
+  return pool_for("memory_stats", device, loc).stats();
+}
 
-std::string memory_summary(Device device) {
-  MemoryStats s = memory_stats(device);
+std::string memory_summary(Device device, Loc loc) {
+  const MemoryStats s = pool_for("memory_summary", device, loc).stats();
   return fmt::format(
       "{}: {} bytes in tensors (peak {}), {} held from the system, {} requests of "
       "which {} reached the system",
       device.str(), s.allocated, s.peak_allocated, s.reserved, s.requests, s.from_system);
 }
 
-void reset_peak_memory(Device device) { pool_of(device).reset_peak(); }
-void empty_cache(Device device) { pool_of(device).clear(); }
-void set_memory_limit(i64 bytes, Device device) {
-  INGOT_CHECK(bytes >= 0, "set_memory_limit: {} bytes are negative; 0 is no limit", bytes);
-  pool_of(device).set_limit(bytes);
+void reset_peak_memory(Device device, Loc loc) {
+  pool_for("reset_peak_memory", device, loc).reset_peak();
+}
+
+void empty_cache(Device device, Loc loc) { pool_for("empty_cache", device, loc).clear(); }
+
+void set_memory_limit(i64 bytes, Device device, Loc loc) {
+  INGOT_CHECK_AT("set_memory_limit", loc, bytes >= 0, "{} bytes are negative; 0 is no limit",
+                 bytes);
+  pool_for("set_memory_limit", device, loc).set_limit(bytes);
 }
 
 }  // namespace ingot

@@ -8,6 +8,7 @@
 
 #include <ingot/kernels/core/dims.h>
 #include <ingot/kernels/core/dtype.h>
+#include <ingot/kernels/core/error.h>
 
 namespace ingot {
 
@@ -33,10 +34,14 @@ void deallocate(void* block, std::size_t bytes, Device device) noexcept;
 using ShortageHook = void (*)(Device device) noexcept;
 void on_memory_shortage(ShortageHook hook);
 
-MemoryStats memory_stats(Device device = kCPU);
-std::string memory_summary(Device device = kCPU);
-void reset_peak_memory(Device device = kCPU);
-void empty_cache(Device device = kCPU);
+// These throw DeviceError for a GPU that is not there.
+MemoryStats memory_stats(Device device = kCPU, Loc loc = Loc::here());
+std::string memory_summary(Device device = kCPU, Loc loc = Loc::here());
+void reset_peak_memory(Device device = kCPU, Loc loc = Loc::here());
+void empty_cache(Device device = kCPU, Loc loc = Loc::here());
+// The most bytes that allocate() takes from the system; 0: no limit.
+void set_memory_limit(i64 bytes, Device device = kCPU, Loc loc = Loc::here());
+
 // Page-locked host memory. Throws DeviceError without CUDA.
 void* allocate_pinned(std::size_t bytes);
 void deallocate_pinned(void* block, std::size_t bytes) noexcept;
@@ -47,8 +52,5 @@ void deallocate_pinned(void* block, std::size_t bytes) noexcept;
 void used_on_stream(const void* at, Device device);
 // The same for page-locked memory that allocate_pinned() gave; other addresses are left alone.
 void pinned_used_on_stream(const void* at, Device device);
-
-// The most bytes that allocate() takes from the system; 0: no limit.
-void set_memory_limit(i64 bytes, Device device = kCPU);
 
 }  // namespace ingot

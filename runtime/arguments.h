@@ -1,24 +1,33 @@
 // Checks of arguments that are made before dispatch(): their errors, too, end in the caller's line.
-// Owns: with_line, and the checks that many ops share. Internal. Must not know: single ops.
+// Owns: with_line, as_op, and the checks that many ops share. Internal. Must not know: single ops.
 #pragma once
 
 #include <string>
 
 #include <ingot/kernels/core/check.h>
-#include <ingot/runtime/check_at.h>
+#include <ingot/kernels/core/check_at.h>
+#include <ingot/runtime/op_errors.h>
 #include <ingot/runtime/tensor.h>
 
 namespace ingot {
 
-// Runs f and adds the line to an Error that it throws.
+// Runs f; an Error that it throws becomes one of `op`, with its line.
 template <class F>
-auto with_line(Loc loc, F f) {
+auto with_line(const char* op, Loc loc, F f) {
   try {
     return f();
-  } catch (const IndexError& e) {
-    throw IndexError(std::string(e.what()) + "; at " + to_string(loc), std::string(e.op()), loc);
   } catch (const Error& e) {
-    throw Error(std::string(e.what()) + "; at " + to_string(loc), std::string(e.op()), loc);
+    throw_like(e, renamed(e.what(), op) + "; at " + to_string(loc), op, loc);
+  }
+}
+
+// Runs f, which makes up `op` from other ops: an Error of one of these becomes one of `op`.
+template <class F>
+auto as_op(const char* op, F f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    throw_like(e, renamed(e.what(), op), op, e.where());
   }
 }
 
@@ -32,7 +41,7 @@ inline const Tensor& given(const Tensor& x, const char* op, Loc loc) {
 // Axis d of x as a non-negative one.
 inline int axis_of(const Tensor& x, i64 d, const char* op, Loc loc) {
   const int dims = given(x, op, loc).dim();
-  return with_line(loc, [&] { return wrap_axis(d, dims, op); });
+  return with_line(op, loc, [&] { return wrap_axis(d, dims, op); });
 }
 
 }  // namespace ingot

@@ -38,7 +38,7 @@ Tables& kept_tables() {
 
 class Run {
  public:
-  Run(Tables& tables, bool keep, Loc loc) : t_(tables), keep_(keep), loc_(loc) {
+  Run(Tables& tables, bool keep, Loc loc) : t_(tables), call_{keep, loc}, loc_(loc) {
     t_.busy = true;
     t_.places.clear();
   }
@@ -59,7 +59,7 @@ class Run {
       if (!run_hooks(v)) continue;
       const int n = v.node->edges.size();
       if (index(n) > t_.grads.size()) t_.grads.resize(index(n));
-      v.node->apply(v.dy.data(), t_.grads.data(), keep_);
+      v.node->apply(v.dy.data(), t_.grads.data(), call_);
       for (Tensor& dy : v.dy) {
         if (dy.defined()) dy = Tensor();
       }
@@ -105,9 +105,8 @@ class Run {
 
   void replace(Tensor& dy, const Tensor& by) const {
     if (!by.defined()) return;
-    INGOT_CHECK(by.sizes() == dy.sizes() && by.dtype() == dy.dtype(),
-                "backward: a hook was given {} and returned {}; at {}", describe(dy.meta()),
-                describe(by.meta()), to_string(loc_));
+    INGOT_CHECK_AT("backward", loc_, by.sizes() == dy.sizes() && by.dtype() == dy.dtype(),
+                   "a hook was given {} and returned {}", describe(dy.meta()), describe(by.meta()));
     dy = by;
   }
 
@@ -154,7 +153,7 @@ class Run {
   }
 
   Tables& t_;
-  bool keep_;
+  BackwardCall call_;
   Loc loc_;
 };
 
@@ -173,19 +172,17 @@ void Node::destroy(Node* node) noexcept {
 
 void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph, Loc loc) {
   (void)given(root, "backward", loc);
-  INGOT_CHECK(root.requires_grad(),
-              "backward: the tensor {} has no history and does not require "
-              "grad; at {}",
-              describe(root.meta()), to_string(loc));
+  INGOT_CHECK_AT("backward", loc, root.requires_grad(),
+                 "the tensor {} has no history and does not require grad", describe(root.meta()));
   if (gradient.defined()) {
-    INGOT_CHECK(gradient.sizes() == root.sizes() && gradient.dtype() == root.dtype(),
-                "backward: the gradient {} does not fit the tensor {}; at {}",
-                describe(gradient.meta()), describe(root.meta()), to_string(loc));
+    INGOT_CHECK_AT("backward", loc,
+                   gradient.sizes() == root.sizes() && gradient.dtype() == root.dtype(),
+                   "the gradient {} does not fit the tensor {}", describe(gradient.meta()),
+                   describe(root.meta()));
   } else {
-    INGOT_CHECK(root.numel() == 1,
-                "backward: the tensor {} has {} elements and needs a gradient "
-                "argument; at {}",
-                describe(root.meta()), root.numel(), to_string(loc));
+    INGOT_CHECK_AT("backward", loc, root.numel() == 1,
+                   "the tensor {} has {} elements and needs a gradient argument",
+                   describe(root.meta()), root.numel());
   }
   NoGradGuard no_grad;
   Edge edge = gradient_edge(root);

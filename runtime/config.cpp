@@ -1,12 +1,12 @@
 #include <atomic>
 
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/cpu/isa_level.h>
 #include <ingot/kernels/cpu/parallel.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/kernels/cuda/fault.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/apply_env.h>
-#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/check_cuda.h>
 #include <ingot/runtime/config.h>
 #include <ingot/runtime/dispatch.h>
@@ -49,19 +49,6 @@ std::string build_info() {
       isa_name(isa_level()), isa_name(detected_isa_level()), num_threads(), cuda_info());
 }
 
-void check_cuda(const char* op, Device device, Loc loc) {
-  if (!device.is_cuda()) {
-    detail::fail_at<DeviceError>(op, loc, "{} is no CUDA device", device.str());
-  }
-  if (!cuda::is_available()) {
-    detail::fail_at<DeviceError>(op, loc, "{}", cuda::unavailable_reason());
-  }
-  if (device.index() < 0 || device.index() >= cuda::device_count()) {
-    detail::fail_at<DeviceError>(op, loc, "{}: there are {} CUDA devices", device.str(),
-                                 cuda::device_count());
-  }
-}
-
 namespace cuda {
 
 namespace {
@@ -85,11 +72,18 @@ void set_memory_limit(double fraction, Device device, Loc loc) {
                  "{} is not in (0, 1]", fraction);
   check_cuda("cuda::set_memory_limit", device, loc);
   const double memory = static_cast<double>(properties(device.index()).memory);
-  ingot::set_memory_limit(static_cast<i64>(fraction * memory), device);
+  ingot::set_memory_limit(static_cast<i64>(fraction * memory), device, loc);
 }
 
-void empty_cache(Device device) { ingot::empty_cache(device); }
-std::string memory_summary(Device device) { return ingot::memory_summary(device); }
+void empty_cache(Device device, Loc loc) {
+  check_cuda("cuda::empty_cache", device, loc);
+  ingot::empty_cache(device, loc);
+}
+
+std::string memory_summary(Device device, Loc loc) {
+  check_cuda("cuda::memory_summary", device, loc);
+  return ingot::memory_summary(device, loc);
+}
 
 }  // namespace cuda
 

@@ -1,4 +1,5 @@
-// Process-wide settings and facts: threads, what was built, whether CUDA is there.
+// Process-wide settings and facts: threads (kernels/cpu/threads.h), what was built, whether CUDA
+// is there.
 // Owns: the public functions. Must not know: ops.
 #pragma once
 
@@ -6,12 +7,9 @@
 
 #include <ingot/kernels/core/dtype.h>
 #include <ingot/kernels/core/error.h>
+#include <ingot/kernels/cpu/threads.h>
 
 namespace ingot {
-
-// Threads of the pool that kernels share, the caller's included. Results never depend on it.
-void set_num_threads(int n);
-int num_threads();
 
 // Whether products of f32 matrices on a GPU may round their factors to TF32 (10 bits of fraction,
 // so that tensor cores take them): off at the start. Counts for ops that are called from then on,
@@ -35,8 +33,8 @@ int device_count();
 void synchronize(Device device = kCUDA, Loc loc = Loc::here());
 // The share of the device's memory that tensors may take, in (0, 1].
 void set_memory_limit(double fraction, Device device = kCUDA, Loc loc = Loc::here());
-void empty_cache(Device device = kCUDA);
-std::string memory_summary(Device device = kCUDA);
+void empty_cache(Device device = kCUDA, Loc loc = Loc::here());
+std::string memory_summary(Device device = kCUDA, Loc loc = Loc::here());
 }  // namespace cuda
 
 }  // namespace ingot

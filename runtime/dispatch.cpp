@@ -1,6 +1,7 @@
 #include <limits>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/ops/row.h>
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/kernels/ops/structured/random.h>
@@ -9,6 +10,7 @@
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/generator.h>
 #include <ingot/runtime/observer.h>
+#include <ingot/runtime/op_errors.h>
 #include <ingot/runtime/small_array.h>
 
 namespace ingot {
@@ -22,6 +24,27 @@ namespace {
 // More inputs than this (a long cat) go through the heap.
 constexpr int kInlineInputs = 8;
 
+// The operands of a call that is refused; null ones are numbers, or were left out.
+class Metas {
+ public:
+  explicit Metas(const Call& call) : metas_(call.n_in) {
+    for (int i = 0; i < call.n_in; ++i) {
+      const bool present = call.in[i] != nullptr && call.in[i]->defined();
+      metas_[i] = present ? &call.in[i]->meta() : nullptr;
+    }
+  }
+  const Meta* const* begin() const { return metas_.begin(); }
+
+ private:
+  SmallArray<const Meta*, kInlineInputs> metas_;
+};
+
+template <class E>
+[[noreturn]] void refuse(const Call& call, const std::string& text) {
+  throw E(op_error_text(text, call.op, Metas(call).begin(), call.n_in, call.loc), call.op.name,
+          call.loc);
+}
+
 void check_ready(const Storage& s, const Call& call) {
   switch (s.state.load(std::memory_order_acquire)) {
     case ByteState::real:
@@ -29,11 +52,9 @@ void check_ready(const Storage& s, const Call& call) {
     case ByteState::poisoned:
       rethrow_poison(s);
     case ByteState::pending:
-      throw Error(complete_message(fmt::format("{}: an operand is pending in a compiled call of "
-                                               "another thread; it is ready when that call returns",
-                                               call.op.name),
-                                   call),
-                  call.op.name, call.loc);
+      refuse<Error>(call,
+                    "an operand is pending in a compiled call of another thread; it is ready when "
+                    "that call returns");
   }
 }
 
@@ -46,11 +67,6 @@ std::size_t storage_bytes(const Meta& m) {
                                    describe(m), bytes);
   }
   return static_cast<std::size_t>(m.numel()) * static_cast<std::size_t>(item_size(m.dtype));
-}
-
-template <class E>
-[[noreturn]] void rethrow_complete(const E& error, const Call& call) {
-  throw E(complete_message(error.what(), call), call.op.name, call.loc);
 }
 
 void run(const Call& call, const OpArgs& args, Tensor* out, Ticket* ticket) {
@@ -88,17 +104,6 @@ void run(const Call& call, const OpArgs& args, Tensor* out, Ticket* ticket) {
 
 }  // namespace
 
-std::string complete_message(const std::string& text, const Call& call) {
-  std::string operands;
-  for (int i = 0; i < call.n_in; ++i) {
-    if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
-    if (!operands.empty()) operands += ", ";
-    operands += describe(call.in[i]->meta());
-  }
-  return fmt::format("{}{}; at {}", text, operands.empty() ? "" : " (" + operands + ")",
-                     to_string(call.loc));
-}
-
 namespace {
 
 // Runs f; an Error from it is completed with the operands and the line.
@@ -106,14 +111,8 @@ template <class F>
 void completing(const Call& call, F f) {
   try {
     f();
-  } catch (const OutOfMemoryError& e) {
-    rethrow_complete(e, call);
-  } catch (const IndexError& e) {
-    rethrow_complete(e, call);
-  } catch (const DeviceError& e) {
-    rethrow_complete(e, call);
   } catch (const Error& e) {
-    rethrow_complete(e, call);
+    throw_complete(e, call.op, Metas(call).begin(), call.n_in, call.loc);
   }
 }
 
@@ -154,11 +153,8 @@ void check_devices(const Call& call) {
     const Meta& m = call.in[i]->meta();
     if (first == nullptr) first = &m;
     if (m.device == first->device || call.op == structured_op<structured::Copy>) continue;
-    throw DeviceError(
-        complete_message(fmt::format("{}: operands on {} and {}; move one with .to(device)",
-                                     call.op.name, first->device.str(), m.device.str()),
-                         call),
-        call.op.name, call.loc);
+    refuse<DeviceError>(call, fmt::format("operands on {} and {}; move one with .to(device)",
+                                          first->device.str(), m.device.str()));
   }
 }
 
@@ -166,12 +162,9 @@ void check_given(const Call& call) {
   for (int i = 0; i < call.n_in; ++i) {
     if (call.in[i] == nullptr || call.in[i]->defined()) [[likely]]
       continue;
-    throw Error(
-        complete_message(fmt::format("{}: operand {} is an undefined Tensor (default constructed, "
-                                     "or moved from)",
-                                     call.op.name, i),
-                         call),
-        call.op.name, call.loc);
+    refuse<Error>(call, fmt::format("operand {} is an undefined Tensor (default constructed, or "
+                                    "moved from)",
+                                    i));
   }
 }
 
@@ -250,9 +243,9 @@ void observe(const Tensor& t, Access access, const char* what, Loc loc) {
   if (t_interceptor != nullptr) t_interceptor->observe(access, &s, what, loc);
   ByteState state = s.state.load(std::memory_order_acquire);
   if (state == ByteState::poisoned) rethrow_poison(s);
-  INGOT_CHECK(state == ByteState::real,
-              "{}: the tensor {} is pending in a compiled call of another thread; at {}", what,
-              describe(t.meta()), to_string(loc));
+  INGOT_CHECK_AT(what, loc, state == ByteState::real,
+                 "the tensor {} is pending in a compiled call of another thread",
+                 describe(t.meta()));
 }
 
 void poison(Storage& storage, std::shared_ptr<const std::exception_ptr> error) {

@@ -113,7 +113,4 @@ class LineScope {
   const Loc* outer_;
 };
 
-// "matmul: inner sizes differ: [2, 3] x [4, 5] (f32[2, 3], f32[4, 5]); at net.cpp:14"
-std::string complete_message(const std::string& text, const Call& call);
-
 }  // namespace ingot

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include <ingot/kernels/core/check.h>
-#include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cpu/threads.h>
 #include <ingot/runtime/env.h>
 
 extern char** environ;
@@ -45,10 +45,11 @@ bool flag(const char* variable, bool otherwise) {
 std::vector<std::string> list(const char* variable, std::span<const std::string_view> known) {
   std::vector<std::string> items;
   std::string rest = text(variable);
-  while (!rest.empty()) {
-    auto comma = rest.find(',');
+  for (bool more = !rest.empty(); more;) {
+    const auto comma = rest.find(',');
+    more = comma != std::string::npos;
     std::string item = rest.substr(0, comma);
-    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
+    rest = more ? rest.substr(comma + 1) : "";
     bool ok = false;
     std::string words;
     for (std::string_view k : known) {
@@ -104,8 +105,8 @@ Env read() {
   if (const std::string device = text("INGOT_DEVICE"); !device.empty()) {
     try {
       e.device = Device(device);
-    } catch (const Error& error) {
-      throw Error(fmt::format("INGOT_DEVICE={}: {}", device, error.what()));
+    } catch (const Error&) {
+      detail::fail<Error>("INGOT_DEVICE={} is none of cpu, cuda, cuda:0 ... cuda:99", device);
     }
   }
   if (const std::string find = text("INGOT_DETECT_ANOMALY"); find != "0") {

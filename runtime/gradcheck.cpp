@@ -4,6 +4,7 @@
 #include <random>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/gradcheck.h>
 #include <ingot/runtime/ops.h>
@@ -39,8 +40,9 @@ class Gradcheck {
       inputs_.push_back(t.is_floating_point() ? t.detach(loc).to(DType::f64, loc).clone(loc)
                                               : t.detach(loc));
     }
-    INGOT_CHECK(std::find(checked_.begin(), checked_.end(), true) != checked_.end(),
-                "gradcheck: no floating input to check; at {}", to_string(loc));
+    INGOT_CHECK_AT("gradcheck", loc,
+                   std::find(checked_.begin(), checked_.end(), true) != checked_.end(),
+                   "no floating input to check");
   }
 
   GradcheckResult run() {
@@ -88,17 +90,15 @@ class Gradcheck {
       leaves[i].requires_grad_();
     }
     const Tensor y = fn_(leaves);
-    INGOT_CHECK(y.is_floating_point(), "gradcheck: the result is {}, not floating; at {}",
-                describe(y.meta()), to_string(loc_));
-    INGOT_CHECK(y.requires_grad(),
-                "gradcheck: the result has no history: an op between the inputs and it has no "
-                "gradient (a row without grad), or the function detaches; at {}",
-                to_string(loc_));
+    INGOT_CHECK_AT("gradcheck", loc_, y.is_floating_point(), "the result is {}, not floating",
+                   describe(y.meta()));
+    INGOT_CHECK_AT("gradcheck", loc_, y.requires_grad(),
+                   "the result has no history: an op between the inputs and it has no gradient (a "
+                   "row without grad), or the function detaches");
     weights_ = random_values(random_, y.numel());
     const double again = weighted(inputs_), first = dot(y.to_vector<double>(loc_), weights_);
-    INGOT_CHECK(again == first || (std::isnan(again) && std::isnan(first)),
-                "gradcheck: the function gives another result for the same inputs; at {}",
-                to_string(loc_));
+    INGOT_CHECK_AT("gradcheck", loc_, again == first || (std::isnan(again) && std::isnan(first)),
+                   "the function gives another result for the same inputs");
     y.backward(from_vector(weights_, y.sizes(), y.dtype(), loc_), false, loc_);
     std::vector<Values> gradients(leaves.size());
     for (std::size_t i = 0; i < leaves.size(); ++i) {

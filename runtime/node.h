@@ -20,6 +20,12 @@ struct SavedTensor {
 // Ops of more inputs than this (a cat) keep them on the heap.
 inline constexpr int kFewInputs = 3;
 
+// One call of backward().
+struct BackwardCall {
+  bool keep;  // what was saved stays in place
+  Loc loc;
+};
+
 class Node {
  public:
   using Hook = std::function<Tensor(const Tensor&)>;
@@ -39,8 +45,8 @@ class Node {
   }
 
   // Gradients of the results in, gradients of the inputs out: grads[i] belongs to edges[i] and
-  // stays undefined where nothing flows. `keep` leaves what was saved in place.
-  virtual void apply(const Tensor* dy, Tensor* grads, bool keep) = 0;
+  // stays undefined where nothing flows.
+  virtual void apply(const Tensor* dy, Tensor* grads, const BackwardCall& call) = 0;
 
   const OpInfo& op;
   const Attrs& attrs;  // kNoAttrs, or owned

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/ops/row.h>
 #include <ingot/runtime/free_list.h>
 #include <ingot/runtime/internal_ops.h>
@@ -71,15 +71,15 @@ class OpNode final : public Node {
   static void* operator new(std::size_t) { return take_object<OpNode>(); }
   static void operator delete(void* memory) noexcept { give_object<OpNode>(memory); }
 
-  void apply(const Tensor* dy, Tensor* grads, bool keep) override {
+  void apply(const Tensor* dy, Tensor* grads, const BackwardCall& call) override {
     if (op.kind == OpKind::elementwise) {
-      apply_elementwise(dy[0], grads);  // each op is told the line
+      apply_elementwise(dy[0], grads, call);  // each op is told the line
     } else {
       LineScope line(loc);
-      Rule rule(*this, dy, grads);
+      Rule rule(*this, dy, grads, call);
       structured_rule(op).vjp(rule);
     }
-    if (keep) return;
+    if (call.keep) return;
     for (SavedTensor& s : saved_in_) s.tensor = Tensor();
     for (SavedTensor& s : saved_out_) s.tensor = Tensor();
     released_ = true;
@@ -89,37 +89,39 @@ class OpNode final : public Node {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int n_in() const { return edges.size(); }
 
-  const Tensor& unpack(const SavedTensor& s) const {
-    INGOT_CHECK(
-        !released_,
-        "backward: the values saved by {} (at {}) were freed by an earlier backward(); pass "
-        "retain_graph = true to it",
-        op.name, to_string(loc));
-    INGOT_CHECK(!s.tensor.defined() || s.tensor.get().storage->version == s.version,
-                "backward: {} (at {}) needs {}, which was overwritten in place after it", op.name,
-                to_string(loc), describe(s.tensor.meta()));
+  const Tensor& unpack(const SavedTensor& s, const BackwardCall& call) const {
+    INGOT_CHECK_AT("backward", call.loc, !released_,
+                   "the values saved by {} (at {}) were freed by an earlier backward(); pass "
+                   "retain_graph = true to it",
+                   op.name, to_string(loc));
+    INGOT_CHECK_AT("backward", call.loc,
+                   !s.tensor.defined() || s.tensor.get().storage->version == s.version,
+                   "{} (at {}) needs {}, which was overwritten in place after it", op.name,
+                   to_string(loc), describe(s.tensor.meta()));
     return s.tensor;
   }
 
   // Gradient K is a row over a subset of (inputs, result, dy); a scalar operand stays a scalar.
-  void apply_elementwise(const Tensor& dy, Tensor* grads) {
+  void apply_elementwise(const Tensor& dy, Tensor* grads, const BackwardCall& call) {
     const int n = n_in();
     for (int k = 0; k < n; ++k) {
       if (!edges[k]) continue;
       const GradientRow& row = op.gradients[k];
-      grads[k] = row.passes ? dy : gradient(row, dy);
+      grads[k] = row.passes ? dy : gradient(row, dy, call);
       if (metas_ != nullptr) grads[k] = sum_to_size(grads[k], metas_[at(k)].sizes, loc);
     }
   }
 
-  Tensor gradient(const GradientRow& row, const Tensor& dy) {
+  Tensor gradient(const GradientRow& row, const Tensor& dy, const BackwardCall& call) {
     const int n = n_in();
     const Tensor* operands[kMaxRowInputs];
     if (absent_ == 0) {
       int count = 0;
       for (unsigned uses = row.uses; uses != 0; uses &= uses - 1) {
         const int i = std::countr_zero(uses);
-        operands[count++] = i < n ? &unpack(saved_in_[i]) : i == n ? &unpack(saved_out_[0]) : &dy;
+        operands[count++] = i < n    ? &unpack(saved_in_[i], call)
+                            : i == n ? &unpack(saved_out_[0], call)
+                                     : &dy;
       }
       return dispatch({*row.op, operands, count, kNoAttrs, loc});
     }
@@ -129,8 +131,8 @@ class OpNode final : public Node {
       bool is_scalar = i < n && (absent_ >> i & 1) != 0;
       if ((row.uses >> i & 1) != 0) {
         operands[count++] = is_scalar ? nullptr
-                            : i < n   ? &unpack(saved_in_[i])
-                            : i == n  ? &unpack(saved_out_[0])
+                            : i < n   ? &unpack(saved_in_[i], call)
+                            : i == n  ? &unpack(saved_out_[0], call)
                                       : &dy;
         if (is_scalar) row_attrs.add_scalar(attrs.s[scalar]);
       }
@@ -140,10 +142,10 @@ class OpNode final : public Node {
   }
 
   struct Rule final : Vjp<Tensor> {
-    Rule(const OpNode& n, const Tensor* d, Tensor* g)
-        : Vjp<Tensor>(n.attrs), node(n), grads(d), results(g) {}
-    Tensor in(int i) const override { return node.unpack(node.saved_in_[i]); }
-    Tensor out(int i) const override { return node.unpack(node.saved_out_[i]); }
+    Rule(const OpNode& n, const Tensor* d, Tensor* g, const BackwardCall& c)
+        : Vjp<Tensor>(n.attrs), node(n), grads(d), results(g), call(c) {}
+    Tensor in(int i) const override { return node.unpack(node.saved_in_[i], call); }
+    Tensor out(int i) const override { return node.unpack(node.saved_out_[i], call); }
     bool has_dy(int i) const override { return grads[i].defined(); }
     Tensor dy(int i) const override { return grads[i]; }
     bool needs(int i) const override { return static_cast<bool>(node.edges[i]); }
@@ -155,6 +157,7 @@ class OpNode final : public Node {
     const OpNode& node;
     const Tensor* grads;
     Tensor* results;
+    const BackwardCall& call;
   };
 
   unsigned absent_ = 0;  // inputs that are scalars or were left out
@@ -175,14 +178,12 @@ class RefusingNode final : public Node {
     ++depth;
   }
 
-  void apply(const Tensor*, Tensor*, bool) override {
-    throw Error(
-        fmt::format("backward: {} has no gradient{}; detach() its operands where none is "
-                    "wanted; at {}",
-                    op.name,
-                    op.user != nullptr ? " (its row lacks a grad function for an operand)" : "",
-                    to_string(loc)),
-        op.name, loc);
+  void apply(const Tensor*, Tensor*, const BackwardCall& call) override {
+    detail::fail_at<Error>(
+        "backward", call.loc,
+        "{} has no gradient{}; detach() its operands at {} where none is wanted", op.name,
+        op.user != nullptr ? " (its row lacks a grad function for an operand)" : "",
+        to_string(loc));
   }
 };
 
@@ -198,7 +199,7 @@ class WindowNode final : public Node {
     for (int i = 1; i < edges.size(); ++i) edges[i] = inner_->edges[i];
   }
 
-  void apply(const Tensor* dy, Tensor* grads, bool keep) override {
+  void apply(const Tensor* dy, Tensor* grads, const BackwardCall& call) override {
     LineScope line(loc);
     // In the base's geometry, so that the window lies in it as it lies in the base.
     Tensor all = zeros_geometry(dy[0], base_);
@@ -206,7 +207,7 @@ class WindowNode final : public Node {
     Tensor window = as_strided(all, window_.sizes, window_.strides, offset_);
     Tensor passed = window.clone(loc);
     std::vector<Tensor> inner_grads(static_cast<std::size_t>(edges.size()));
-    inner_->apply(&passed, inner_grads.data(), keep);
+    inner_->apply(&passed, inner_grads.data(), call);
     if (inner_grads[0].defined()) {
       window.copy_(inner_grads[0], loc);
     } else {

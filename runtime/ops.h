@@ -133,8 +133,8 @@ Tensor operator>(const Arg& a, const Arg& b);
 Tensor operator>=(const Arg& a, const Arg& b);
 Tensor operator&&(const Arg& a, const Arg& b);
 Tensor operator||(const Arg& a, const Arg& b);
-Tensor operator-(const Tensor& x);
-Tensor operator!(const Tensor& x);
+Tensor operator-(TensorAt x);
+Tensor operator!(TensorAt x);
 
 // --- views (no copy) and shapes
 // -------------------------------------------------------------------

@@ -28,9 +28,8 @@ const Tensor* optional(const Tensor& t) { return t.defined() ? &t : nullptr; }
 structured::Reduction parse_reduction(std::string_view text, Loc loc) {
   if (text == "mean") return structured::Reduction::mean;
   if (text == "sum") return structured::Reduction::sum;
-  INGOT_CHECK(text == "none",
-              "cross_entropy: reduction must be \"mean\", \"sum\" or \"none\", got \"{}\"; at {}",
-              text, to_string(loc));
+  INGOT_CHECK_AT("cross_entropy", loc, text == "none",
+                 "reduction must be \"mean\", \"sum\" or \"none\", got \"{}\"", text);
   return structured::Reduction::none;
 }
 
@@ -83,8 +82,8 @@ Tensor layer_norm(const Tensor& x, Dims normalized, const Tensor& weight, const 
   int lead = given(x, "layer_norm", loc).dim() - normalized.size();
   bool fits = lead >= 0 && !normalized.empty();
   for (int i = 0; fits && i < normalized.size(); ++i) fits = x.sizes()[lead + i] == normalized[i];
-  INGOT_CHECK(fits, "layer_norm: the trailing sizes of {} are not {}; at {}", describe(x.meta()),
-              to_string(normalized), to_string(loc));
+  INGOT_CHECK_AT("layer_norm", loc, fits, "the trailing sizes of {} are not {}", describe(x.meta()),
+                 to_string(normalized));
   Attrs attrs;
   attrs.c = normalized.size();
   attrs.add_scalar(eps);
@@ -114,7 +113,7 @@ std::pair<Tensor, Tensor> layer_norm_backward_params(const Tensor& dy, const Ten
 }
 
 Tensor dropout(const Tensor& x, double p, bool training, Loc loc) {
-  INGOT_CHECK(p >= 0 && p <= 1, "dropout: p must be in [0, 1], got {}; at {}", p, to_string(loc));
+  INGOT_CHECK_AT("dropout", loc, p >= 0 && p <= 1, "p must be in [0, 1], got {}", p);
   if (!training || p == 0) return x;
   Attrs attrs;
   attrs.add_scalar(p);
@@ -127,9 +126,8 @@ Tensor dropout(const Tensor& x, double p, bool training, Loc loc) {
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, CrossEntropyOptions options,
                      Loc loc) {
-  INGOT_CHECK(options.label_smoothing >= 0 && options.label_smoothing <= 1,
-              "cross_entropy: label_smoothing must be in [0, 1], got {}; at {}",
-              options.label_smoothing, to_string(loc));
+  INGOT_CHECK_AT("cross_entropy", loc, options.label_smoothing >= 0 && options.label_smoothing <= 1,
+                 "label_smoothing must be in [0, 1], got {}", options.label_smoothing);
   (void)given(logits, "cross_entropy", loc), (void)given(target, "cross_entropy", loc);
   bool one = logits.dim() == 1 && target.dim() == 0;
   Tensor rows = one ? unsqueeze(logits, 0, loc) : logits;
@@ -155,7 +153,7 @@ Tensor cross_entropy_backward(const Tensor& dy, const Tensor& logits, const Tens
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Loc loc) {
-  return mean(square(sub(x, Arg(target, loc)), loc), loc);
+  return as_op("mse_loss", [&] { return mean(square(sub(x, Arg(target, loc)), loc), loc); });
 }
 
 }  // namespace ingot

@@ -14,7 +14,7 @@ namespace {
 template <class Row>
 Tensor create(const Attrs& attrs, const TensorOptions& options, Loc loc) {
   Tensor out = dispatch({structured_op<Row>, nullptr, 0, attrs, loc, options.device()});
-  if (options.requires_grad_set()) out.requires_grad_();
+  if (options.requires_grad_set()) out.requires_grad_(true, loc);
   return out;
 }
 
@@ -69,24 +69,30 @@ Tensor full(Dims sizes, Scalar value, TensorOptions options, Loc loc) {
   return create<structured::Full>(attrs, options, loc);
 }
 
-Tensor empty(Dims sizes, TensorOptions options, Loc loc) {
-  return full(sizes, 0.0, options.dtype(options.dtype()), loc);
-}
-Tensor zeros(Dims sizes, TensorOptions options, Loc loc) {
-  return full(sizes, 0.0, options.dtype(options.dtype()), loc);
-}
-Tensor ones(Dims sizes, TensorOptions options, Loc loc) {
-  return full(sizes, 1.0, options.dtype(options.dtype()), loc);
-}
 namespace {
+
+Tensor filled(const char* op, const Dims& sizes, Scalar value, const TensorOptions& options,
+              Loc loc) {
+  return as_op(op, [&] { return full(sizes, value, options, loc); });
+}
 
 Tensor filled_like(const char* op, const Tensor& x, Scalar value, const TensorOptions& options,
                    Loc loc) {
   (void)given(x, op, loc);
-  return full(x.sizes(), value, like(x, options), loc);
+  return filled(op, x.sizes(), value, like(x, options), loc);
 }
 
 }  // namespace
+
+Tensor empty(Dims sizes, TensorOptions options, Loc loc) {
+  return filled("empty", sizes, 0.0, options.dtype(options.dtype()), loc);
+}
+Tensor zeros(Dims sizes, TensorOptions options, Loc loc) {
+  return filled("zeros", sizes, 0.0, options.dtype(options.dtype()), loc);
+}
+Tensor ones(Dims sizes, TensorOptions options, Loc loc) {
+  return filled("ones", sizes, 1.0, options.dtype(options.dtype()), loc);
+}
 
 Tensor zeros_like(const Tensor& x, TensorOptions options, Loc loc) {
   return filled_like("zeros_like", x, 0.0, options, loc);
@@ -101,7 +107,7 @@ Tensor empty_like(const Tensor& x, TensorOptions options, Loc loc) {
   return filled_like("empty_like", x, 0.0, options, loc);
 }
 Tensor scalar_tensor(Scalar value, TensorOptions options, Loc loc) {
-  return full({}, value, options, loc);
+  return filled("scalar_tensor", {}, value, options, loc);
 }
 
 Tensor zeros_meta(const Tensor& dy, const Meta& m, Loc loc) {
@@ -116,16 +122,17 @@ Tensor zeros_geometry(const Tensor& dy, const Meta& m, Loc loc) {
 Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options, Loc loc) {
   double elements = 0;
   bool floating = start.is_floating() || end.is_floating() || step.is_floating();
-  INGOT_CHECK(step.to_double() != 0, "arange: the step is 0; at {}", to_string(loc));
+  INGOT_CHECK_AT("arange", loc, step.to_double() != 0, "the step is 0");
   if (floating) {
     elements = std::ceil((end.to_double() - start.to_double()) / step.to_double());
   } else {
     elements = count_integers(start.to_int(), end.to_int(), step.to_int());
   }
-  INGOT_CHECK(elements >= 0, "arange: bounds {} and {} do not fit the step {}; at {}", start.str(),
-              end.str(), step.str(), to_string(loc));
-  INGOT_CHECK(elements < 0x1p62, "arange: from {} to {} by {} is more than can be counted; at {}",
-              start.str(), end.str(), step.str(), to_string(loc));
+  INGOT_CHECK_AT("arange", loc, elements >= 0, "bounds {} and {} do not fit the step {}",
+                 start.str(), end.str(), step.str());
+  INGOT_CHECK_AT("arange", loc, elements < 0x1p62,
+                 "from {} to {} by {} is more than can be counted", start.str(), end.str(),
+                 step.str());
   Attrs attrs;
   attrs.dims = {static_cast<i64>(elements)};
   attrs.a = static_cast<i64>(options.has_dtype() ? options.dtype()
@@ -141,10 +148,13 @@ Tensor arange(Scalar end, TensorOptions options, Loc loc) {
 }
 
 Tensor eye(i64 n, TensorOptions options, Loc loc) {
-  Tensor i = arange(n, kInt64, loc);
-  Tensor hit = eq(unsqueeze(i, 0, loc), Arg(unsqueeze(i, 1, loc), loc));
-  Tensor out = hit.to(options.dtype(options.dtype()), loc);
-  return options.requires_grad_set() ? out.requires_grad_() : out;
+  INGOT_CHECK_AT("eye", loc, n >= 0, "{} is negative", n);
+  Tensor out = as_op("eye", [&] {
+    const Tensor i = arange(n, {kInt64, options.device()}, loc);
+    const Tensor hit = eq(unsqueeze(i, 0, loc), Arg(unsqueeze(i, 1, loc), loc));
+    return hit.to(options.dtype(), loc);
+  });
+  return options.requires_grad_set() ? out.requires_grad_(true, loc) : out;
 }
 
 Tensor rand(Dims sizes, TensorOptions options, Loc loc) {
@@ -155,24 +165,26 @@ Tensor randn(Dims sizes, TensorOptions options, Loc loc) {
 }
 Tensor rand_like(const Tensor& x, TensorOptions options, Loc loc) {
   (void)given(x, "rand_like", loc);
-  return rand(x.sizes(), like(x, options), loc);
+  return as_op("rand_like", [&] { return rand(x.sizes(), like(x, options), loc); });
 }
 Tensor randn_like(const Tensor& x, TensorOptions options, Loc loc) {
   (void)given(x, "randn_like", loc);
-  return randn(x.sizes(), like(x, options), loc);
+  return as_op("randn_like", [&] { return randn(x.sizes(), like(x, options), loc); });
 }
 Tensor randint(i64 low, i64 high, Dims sizes, TensorOptions options, Loc loc) {
-  INGOT_CHECK(low < high, "randint: no integers in [{}, {}); at {}", low, high, to_string(loc));
+  INGOT_CHECK_AT("randint", loc, low < high, "no integers in [{}, {})", low, high);
   DType t = options.has_dtype() ? options.dtype() : DType::i64;
   return random<structured::Randint>(sizes, options.dtype(t), low, high, loc);
 }
 
 Tensor randperm(i64 n, TensorOptions options, Loc loc) {
-  INGOT_CHECK(n >= 0, "randperm: {} is negative; at {}", n, to_string(loc));
-  // The order of random keys; equal ones (hardly ever) keep theirs.
-  Tensor keys = rand({n}, TensorOptions(kDouble, options.device()), loc);
-  Tensor out = topk(keys, n, 0, false, loc).indices;
-  if (options.has_dtype()) out = out.to(options.dtype(), loc);
+  INGOT_CHECK_AT("randperm", loc, n >= 0, "{} is negative", n);
+  Tensor out = as_op("randperm", [&] {
+    // The order of random keys; equal ones (hardly ever) keep theirs.
+    const Tensor keys = rand({n}, TensorOptions(kDouble, options.device()), loc);
+    const Tensor order = topk(keys, n, 0, false, loc).indices;
+    return options.has_dtype() ? order.to(options.dtype(), loc) : order;
+  });
   return options.requires_grad_set() ? out.requires_grad_(true, loc) : out;
 }
 
@@ -195,12 +207,16 @@ Tensor Tensor::to(TensorOptions options, Loc loc) const {
   attrs.b = static_cast<i64>(d.type());
   attrs.c = d.index();
   const Tensor* in[] = {this};
-  return dispatch({structured_op<structured::ToCopy>, in, 1, attrs, loc});
+  return as_op("to", [&] {
+    return dispatch({structured_op<structured::ToCopy>, in, 1, attrs, loc});
+  });
 }
 
-Tensor Tensor::cpu(Loc loc) const { return to(TensorOptions(kCPU), loc); }
+Tensor Tensor::cpu(Loc loc) const {
+  return as_op("cpu", [&] { return to(TensorOptions(kCPU), loc); });
+}
 Tensor Tensor::cuda(int index, Loc loc) const {
-  return to(TensorOptions(Device(kCUDA, index)), loc);
+  return as_op("cuda", [&] { return to(TensorOptions(Device(kCUDA, index, loc)), loc); });
 }
 
 Tensor to_meta(const Tensor& x, const Meta& m, Loc loc) {
@@ -245,7 +261,7 @@ void Tensor::operator=(const Arg& value) && {
 }
 
 Tensor cat(const std::vector<Tensor>& tensors, int axis, Loc loc) {
-  INGOT_CHECK(!tensors.empty(), "cat: no tensors given; at {}", to_string(loc));
+  INGOT_CHECK_AT("cat", loc, !tensors.empty(), "no tensors given");
   for (const Tensor& t : tensors) (void)given(t, "cat", loc);
   DType dtype = tensors[0].dtype();
   for (const Tensor& t : tensors) dtype = promote(dtype, t.dtype());
@@ -253,8 +269,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int axis, Loc loc) {
   std::vector<const Tensor*> in;
   for (const Tensor& t : tensors) casts.push_back(t.to(TensorOptions(dtype), loc));
   for (const Tensor& t : casts) in.push_back(&t);
-  INGOT_CHECK(tensors[0].dim() > 0, "cat: 0-d tensors cannot be joined; use stack; at {}",
-              to_string(loc));
+  INGOT_CHECK_AT("cat", loc, tensors[0].dim() > 0, "0-d tensors cannot be joined; use stack");
   Attrs attrs;
   attrs.a = axis_of(tensors[0], axis, "cat", loc);
   return dispatch(
@@ -262,7 +277,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int axis, Loc loc) {
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int axis, Loc loc) {
-  INGOT_CHECK(!tensors.empty(), "stack: no tensors given; at {}", to_string(loc));
+  INGOT_CHECK_AT("stack", loc, !tensors.empty(), "no tensors given");
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) (void)given(t, "stack", loc);
   for (const Tensor& t : tensors) rows.push_back(unsqueeze(t, axis, loc));
@@ -275,8 +290,7 @@ Tensor flip(const Tensor& x, Dims axes, Loc loc) {
   for (i64 a : axes) {
     const i64 axis = axis_of(x, a, "flip", loc);
     for (i64 seen : attrs.dims) {
-      INGOT_CHECK(axis != seen, "flip: dim {} appears twice in {}; at {}", a, to_string(axes),
-                  to_string(loc));
+      INGOT_CHECK_AT("flip", loc, axis != seen, "dim {} appears twice in {}", a, to_string(axes));
     }
     attrs.dims.push_back(axis);
   }

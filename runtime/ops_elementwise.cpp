@@ -103,9 +103,9 @@ Tensor& elementwise_(const OpInfo& op, Tensor& self, const Operand (&operands)[N
   DType dtype = result_type(operands, N);
   if (op.needs_floating && !is_floating_point(dtype)) dtype = DType::f32;
   if (category(dtype) > category(self.dtype())) {
-    throw Error(fmt::format("{}_: the result is {}, which {} cannot hold; at {}", op.name,
-                            name(dtype), describe(self.meta()), to_string(loc)),
-                op.name, loc);
+    const std::string in_place = std::string(op.name) + "_";
+    detail::fail_at<Error>(in_place.c_str(), loc, "the result is {}, which {} cannot hold",
+                           name(dtype), describe(self.meta()));
   }
   (void)run(op, nullptr, operands, N, self.dtype(), 0, loc);
   return self;
@@ -179,9 +179,7 @@ Tensor call_row(const OpInfo& op, const Arg* const* args, int n) {
   if (op.user->condition_first) {
     mask = operands[0].tensor;
     if (mask == nullptr || mask->dtype() != DType::boolean) {
-      throw Error(fmt::format("{}: the first operand must be a bool tensor; at {}", op.name,
-                              to_string(loc)),
-                  op.name, loc);
+      detail::fail_at<Error>(op.name, loc, "the first operand must be a bool tensor");
     }
     ++values;
     --n;
@@ -281,8 +279,8 @@ INGOT_BINARY_WRITES(div_, Div)
 INGOT_BINARY_WRITES(pow_, Pow)
 #undef INGOT_BINARY_WRITES
 
-Tensor operator-(const Tensor& x) { return neg(x); }
-Tensor operator!(const Tensor& x) { return logical_not(x); }
+Tensor operator-(TensorAt x) { return neg(x.tensor, x.loc); }
+Tensor operator!(TensorAt x) { return logical_not(x.tensor, x.loc); }
 
 Tensor gelu(const Tensor& x, std::string_view approximate, Loc loc) {
   if (approximate == "tanh") return unary<rows::GeluTanh>(x, loc);
@@ -292,9 +290,8 @@ Tensor gelu(const Tensor& x, std::string_view approximate, Loc loc) {
 }
 
 Tensor where(const Tensor& condition, const Arg& a, const Arg& b) {
-  INGOT_CHECK(given(condition, "where", b.loc).dtype() == DType::boolean,
-              "where: the condition must be bool, got {}; at {}", describe(condition.meta()),
-              to_string(b.loc));
+  INGOT_CHECK_AT("where", b.loc, given(condition, "where", b.loc).dtype() == DType::boolean,
+                 "the condition must be bool, got {}", describe(condition.meta()));
   Operand operands[] = {operand("where", a), operand("where", b)};
   return run(elementwise_op<rows::Where>, &condition, operands, 2, result_type(operands, 2), -1,
              b.loc);
@@ -306,7 +303,7 @@ Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> m
     Operand operands[] = {{&x, {}}, {nullptr, *min}, {nullptr, *max}};
     return elementwise(elementwise_op<rows::Clamp>, operands, loc);
   }
-  INGOT_CHECK(min || max, "clamp: neither min nor max is given; at {}", to_string(loc));
+  INGOT_CHECK_AT("clamp", loc, min || max, "neither min nor max is given");
   Operand operands[] = {{&x, {}}, {nullptr, min ? *min : *max}};
   return elementwise(min ? elementwise_op<rows::ClampMin> : elementwise_op<rows::ClampMax>,
                      operands, loc);
@@ -318,7 +315,7 @@ Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max, Loc
     Operand operands[] = {{this, {}}, {nullptr, *min}, {nullptr, *max}};
     return elementwise_(elementwise_op<rows::Clamp>, *this, operands, loc);
   }
-  INGOT_CHECK(min || max, "clamp_: neither min nor max is given; at {}", to_string(loc));
+  INGOT_CHECK_AT("clamp_", loc, min || max, "neither min nor max is given");
   Operand operands[] = {{this, {}}, {nullptr, min ? *min : *max}};
   return elementwise_(min ? elementwise_op<rows::ClampMin> : elementwise_op<rows::ClampMax>, *this,
                       operands, loc);

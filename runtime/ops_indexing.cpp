@@ -1,8 +1,8 @@
 // Ops that read or write by integer tensors and masks.
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/ops/structured/indexing.h>
 #include <ingot/runtime/arguments.h>
-#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/internal_ops.h>
 
 namespace ingot {
@@ -39,8 +39,8 @@ Resolved resolve(const Tensor& self, const std::vector<Index>& entries, Loc loc)
       mask_sizes.push_back(-1);
       continue;
     }
-    INGOT_CHECK_AS(IndexError, e.tensor.dim() > 0,
-                   "index: a 0-d mask stands for no axis; use where(); at {}", to_string(loc));
+    INGOT_CHECK_AT_AS(IndexError, "index", loc, e.tensor.dim() > 0,
+                      "a 0-d mask stands for no axis; use where()");
     Tensor positions = nonzero(e.tensor, loc);
     for (int d = 0; d < e.tensor.dim(); ++d) {
       flat.push_back(select(positions, 1, d, loc));
@@ -54,20 +54,19 @@ Resolved resolve(const Tensor& self, const std::vector<Index>& entries, Loc loc)
     consumed += takes_axis ? 1 : 0;
     ellipses += !takes_axis && e.view.kind == ViewIndex::Kind::ellipsis ? 1 : 0;
   }
-  INGOT_CHECK_AS(IndexError, consumed <= self.dim() && ellipses <= 1,
-                 "index: {} indices{} for {}; at {}", consumed,
-                 ellipses > 1 ? " and more than one Ellipsis" : "", describe(self.meta()),
-                 to_string(loc));
+  INGOT_CHECK_AT_AS(IndexError, "index", loc, consumed <= self.dim() && ellipses <= 1,
+                    "{} indices{} for {}", consumed,
+                    ellipses > 1 ? " and more than one Ellipsis" : "", describe(self.meta()));
   Resolved r{self, {}, {}};
   int axis = 0;
   Dims shape;
   for (std::size_t i = 0; i < flat.size(); ++i) {
     const Index& e = flat[i];
     if (e.tensor.defined()) {
-      INGOT_CHECK_AS(IndexError, mask_sizes[i] < 0 || mask_sizes[i] == r.x.size(axis),
-                     "index: a mask of size {} does not fit dim {} of {}; at {}", mask_sizes[i],
-                     axis, describe(r.x.meta()), to_string(loc));
-      shape = with_line(loc, [&] { return broadcast(shape, e.tensor.sizes(), "index"); });
+      INGOT_CHECK_AT_AS(
+          IndexError, "index", loc, mask_sizes[i] < 0 || mask_sizes[i] == r.x.size(axis),
+          "a mask of size {} does not fit dim {} of {}", mask_sizes[i], axis, describe(r.x.meta()));
+      shape = with_line("index", loc, [&] { return broadcast(shape, e.tensor.sizes(), "index"); });
       r.axes.push_back(axis++);
       r.indices.push_back(e.tensor);
       continue;
@@ -209,8 +208,10 @@ Tensor masked_select(const Tensor& x, const Tensor& mask, Loc loc) {
   (void)given(x, "masked_select", loc);
   INGOT_CHECK_AT("masked_select", loc, given(mask, "masked_select", loc).dtype() == DType::boolean,
                  "the mask must be bool, got {}", describe(mask.meta()));
-  Dims sizes = with_line(loc, [&] { return broadcast(x.sizes(), mask.sizes(), "masked_select"); });
-  return expand(x, sizes, loc).index({Index(expand(mask, sizes, loc))}, loc);
+  Dims sizes = with_line("masked_select", loc,
+                         [&] { return broadcast(x.sizes(), mask.sizes(), "masked_select"); });
+  return as_op("masked_select",
+               [&] { return expand(x, sizes, loc).index({Index(expand(mask, sizes, loc))}, loc); });
 }
 
 Tensor one_hot(const Tensor& index, i64 classes, Loc loc) {

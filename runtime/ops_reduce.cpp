@@ -15,8 +15,7 @@ Dims settle_axes(const char* op, const Tensor& x, const Dims& axes, Loc loc) {
   unsigned mask = 0;
   for (i64 a : axes) {
     unsigned bit = 1u << axis_of(x, a, op, loc);
-    INGOT_CHECK((mask & bit) == 0, "{}: dim {} appears twice in {}; at {}", op, a, to_string(axes),
-                to_string(loc));
+    INGOT_CHECK_AT(op, loc, (mask & bit) == 0, "dim {} appears twice in {}", a, to_string(axes));
     mask |= bit;
   }
   Dims out;

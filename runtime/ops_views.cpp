@@ -52,29 +52,28 @@ Range clip(const Slice& s, i64 size) {
 Tensor view(const Tensor& x, Dims sizes, Loc loc) {
   Attrs attrs;
   (void)given(x, "view", loc);
-  attrs.dims = with_line(loc, [&] { return fill_minus_one("view", x, sizes); });
+  attrs.dims = with_line("view", loc, [&] { return fill_minus_one("view", x, sizes); });
   return view_op<structured::View>(x, attrs, loc);
 }
 
 Tensor reshape(const Tensor& x, Dims sizes, Loc loc) {
   Attrs attrs;
   (void)given(x, "reshape", loc);
-  attrs.dims = with_line(loc, [&] { return fill_minus_one("reshape", x, sizes); });
+  attrs.dims = with_line("reshape", loc, [&] { return fill_minus_one("reshape", x, sizes); });
   if (attrs.dims == x.sizes()) return x;
   Dims strides;
   if (attrs.dims.product() == x.numel() &&
       !structured::view_strides(x.meta(), attrs.dims, &strides)) {
     return view_op<structured::View>(contiguous(x, loc), attrs, loc);
   }
-  return view_op<structured::View>(x, attrs, loc);
+  return as_op("reshape", [&] { return view_op<structured::View>(x, attrs, loc); });
 }
 
 Tensor flatten(const Tensor& x, int start, int end, Loc loc) {
   if (given(x, "flatten", loc).dim() == 0) return reshape(x, {1}, loc);
   int first = axis_of(x, start, "flatten", loc);
   int last = axis_of(x, end, "flatten", loc);
-  INGOT_CHECK(first <= last, "flatten: start {} is behind end {}; at {}", start, end,
-              to_string(loc));
+  INGOT_CHECK_AT("flatten", loc, first <= last, "start {} is behind end {}", start, end);
   Dims sizes;
   i64 merged = 1;
   for (int i = 0; i < x.dim(); ++i) {
@@ -103,8 +102,8 @@ Tensor transpose(const Tensor& x, int a, int b, Loc loc) {
 }
 
 Tensor Tensor::t(Loc loc) const {
-  INGOT_CHECK(dim() <= 2, "t: needs at most two dims, got {}; at {}", describe(meta()),
-              to_string(loc));
+  INGOT_CHECK_AT("t", loc, given(*this, "t", loc).dim() <= 2, "needs at most two dims, got {}",
+                 describe(meta()));
   return dim() < 2 ? *this : ingot::transpose(*this, 0, 1, loc);
 }
 
@@ -114,8 +113,7 @@ Tensor expand(const Tensor& x, Dims sizes, Loc loc) {
   int shift = sizes.size() - given(x, "expand", loc).dim();
   for (int i = 0; i < sizes.size(); ++i) {
     if (sizes[i] != -1) continue;
-    INGOT_CHECK(i >= shift, "expand: -1 at the new axis {} in {}; at {}", i, to_string(sizes),
-                to_string(loc));
+    INGOT_CHECK_AT("expand", loc, i >= shift, "-1 at the new axis {} in {}", i, to_string(sizes));
     attrs.dims[i] = x.sizes()[i - shift];
   }
   if (attrs.dims == x.sizes()) return x;
@@ -140,17 +138,16 @@ Tensor squeeze(const Tensor& x, int axis, Loc loc) {
 Tensor unsqueeze(const Tensor& x, int axis, Loc loc) {
   Attrs attrs;
   const int dims = given(x, "unsqueeze", loc).dim() + 1;
-  attrs.a = with_line(loc, [&] { return wrap_axis(axis, dims, "unsqueeze"); });
+  attrs.a = with_line("unsqueeze", loc, [&] { return wrap_axis(axis, dims, "unsqueeze"); });
   return view_op<structured::Unsqueeze>(x, attrs, loc);
 }
 
 Tensor slice(const Tensor& x, int axis, std::optional<i64> start, std::optional<i64> stop, i64 step,
              Loc loc) {
-  INGOT_CHECK(given(x, "slice", loc).dim() > 0, "slice: a 0-d tensor has no axis; at {}",
-              to_string(loc));
+  INGOT_CHECK_AT("slice", loc, given(x, "slice", loc).dim() > 0, "a 0-d tensor has no axis");
   Attrs attrs;
   attrs.a = axis_of(x, axis, "slice", loc);
-  Range range = with_line(loc, [&] { return clip({start, stop, step}, x.size(axis)); });
+  Range range = with_line("slice", loc, [&] { return clip({start, stop, step}, x.size(axis)); });
   attrs.b = std::min(step, std::max<i64>(x.size(axis), 1));  // a longer one goes no further
   attrs.c = range.length;
   attrs.add_scalar(range.start);
@@ -160,21 +157,20 @@ Tensor slice(const Tensor& x, int axis, std::optional<i64> start, std::optional<
 Tensor narrow(const Tensor& x, int axis, i64 start, i64 length, Loc loc) {
   i64 size = x.size(axis_of(x, axis, "narrow", loc));
   i64 from = start < 0 ? start + size : start;
-  INGOT_CHECK_AS(IndexError, start >= -size && from <= size && length >= 0 && length <= size - from,
-                 "narrow: {} elements from {} are out of range for size {}; at {}", length, start,
-                 size, to_string(loc));
+  INGOT_CHECK_AT_AS(IndexError, "narrow", loc,
+                    start >= -size && from <= size && length >= 0 && length <= size - from,
+                    "{} elements from {} are out of range for size {}", length, start, size);
   return slice(x, axis, from, from + length, 1, loc);
 }
 
 Tensor select(const Tensor& x, int axis, i64 index, Loc loc) {
-  INGOT_CHECK_AS(IndexError, given(x, "select", loc).dim() > 0,
-                 "select: a 0-d tensor cannot be indexed; at {}", to_string(loc));
+  INGOT_CHECK_AT_AS(IndexError, "select", loc, given(x, "select", loc).dim() > 0,
+                    "a 0-d tensor cannot be indexed");
   Attrs attrs;
   attrs.a = axis_of(x, axis, "select", loc);
   i64 size = x.size(axis);
-  INGOT_CHECK_AS(IndexError, index >= -size && index < size,
-                 "select: index {} is out of range for size {} of dim {}; at {}", index, size, axis,
-                 to_string(loc));
+  INGOT_CHECK_AT_AS(IndexError, "select", loc, index >= -size && index < size,
+                    "index {} is out of range for size {} of dim {}", index, size, axis);
   attrs.add_scalar(index < 0 ? index + size : index);
   return view_op<structured::Select>(x, attrs, loc);
 }
@@ -198,9 +194,9 @@ Tensor Tensor::operator[](Views views) const {
     consumed += v.kind == ViewIndex::Kind::index || v.kind == ViewIndex::Kind::slice ? 1 : 0;
     ellipses += v.kind == ViewIndex::Kind::ellipsis ? 1 : 0;
   }
-  INGOT_CHECK_AS(
-      IndexError, consumed <= dim() && ellipses <= 1, "index: {} indices{} for {}; at {}", consumed,
-      ellipses > 1 ? " and more than one Ellipsis" : "", describe(meta()), to_string(loc));
+  INGOT_CHECK_AT_AS(IndexError, "index", loc, consumed <= dim() && ellipses <= 1,
+                    "{} indices{} for {}", consumed,
+                    ellipses > 1 ? " and more than one Ellipsis" : "", describe(meta()));
   Tensor out = *this;
   int axis = 0;
   for (const ViewIndex& v : views) {

@@ -1,9 +1,9 @@
 // Page-locked host memory, and copies that do not wait for the GPU.
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/cuda/stream.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/arguments.h>
-#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/check_cuda.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/internal_ops.h>
@@ -41,7 +41,8 @@ Tensor empty_pinned(const Dims& sizes, DType dtype, const char* what, Loc loc) {
   m.strides = contiguous_strides(sizes);
   m.dtype = dtype;
   const auto bytes = static_cast<std::size_t>(m.numel() * item_size(dtype));
-  return Tensor(TensorImpl::create(Storage::create_pinned(bytes), m, 0));
+  Ref<Storage> storage = with_line(what, loc, [&] { return Storage::create_pinned(bytes); });
+  return Tensor(TensorImpl::create(std::move(storage), m, 0));
 }
 
 Tensor Tensor::to(TensorOptions options, bool non_blocking, Loc loc) const {

@@ -1,9 +1,9 @@
 #include <utility>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/cuda/fault.h>
 #include <ingot/kernels/cuda/stream.h>
-#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/check_cuda.h>
 #include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/stream.h>

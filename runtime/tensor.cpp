@@ -2,6 +2,8 @@
 #include <atomic>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
+#include <ingot/runtime/arguments.h>
 #include <ingot/runtime/autograd.h>
 #include <ingot/runtime/env.h>
 #include <ingot/runtime/node.h>
@@ -48,9 +50,10 @@ void Tensor::undefined() {
 }
 
 i64 Tensor::size(int d, Loc loc) const {
-  INGOT_CHECK_AS(IndexError, dim() > 0, "size: a 0-d tensor has no dims; at {}", to_string(loc));
-  INGOT_CHECK_AS(IndexError, d >= -dim() && d < dim(), "size: dim {} is out of range for {}; at {}",
-                 d, describe(meta()), to_string(loc));
+  INGOT_CHECK_AT_AS(IndexError, "size", loc, given(*this, "size", loc).dim() > 0,
+                    "a 0-d tensor has no dims");
+  INGOT_CHECK_AT_AS(IndexError, "size", loc, d >= -dim() && d < dim(),
+                    "dim {} is out of range for {}", d, describe(meta()));
   return sizes()[d < 0 ? d + dim() : d];
 }
 
@@ -73,22 +76,20 @@ const Tensor& Tensor::grad() const {
 Tensor& Tensor::mutable_grad() { return autograd_meta(get()).grad; }
 
 Tensor& Tensor::requires_grad_(bool on, Loc loc) {
-  TensorImpl& x = get();
-  INGOT_CHECK(!on || ingot::is_floating_point(dtype()),
-              "requires_grad_: {} has no gradients; at {}", describe(meta()), to_string(loc));
-  INGOT_CHECK(on || is_leaf(),
-              "requires_grad_: only a leaf can stop requiring grad; use detach(); at {}",
-              to_string(loc));
+  TensorImpl& x = given(*this, "requires_grad_", loc).get();
+  INGOT_CHECK_AT("requires_grad_", loc, !on || ingot::is_floating_point(dtype()),
+                 "{} has no gradients", describe(meta()));
+  INGOT_CHECK_AT("requires_grad_", loc, on || is_leaf(),
+                 "only a leaf can stop requiring grad; use detach()");
   if (x.requires_grad != on) x.stamp = next_stamp();
   x.requires_grad = on;
   return *this;
 }
 
 void Tensor::register_hook(std::function<Tensor(const Tensor&)> hook, Loc loc) {
-  INGOT_CHECK(hook != nullptr, "register_hook: the hook is an empty function; at {}",
-              to_string(loc));
-  INGOT_CHECK(requires_grad(), "register_hook: {} does not require grad; at {}", describe(meta()),
-              to_string(loc));
+  INGOT_CHECK_AT("register_hook", loc, hook != nullptr, "the hook is an empty function");
+  INGOT_CHECK_AT("register_hook", loc, given(*this, "register_hook", loc).requires_grad(),
+                 "{} does not require grad", describe(meta()));
   AutogradMeta& a = autograd_meta(get());
   if (a.grad_fn) {
     a.grad_fn->hooks.emplace_back(a.output, std::move(hook));
@@ -98,8 +99,8 @@ void Tensor::register_hook(std::function<Tensor(const Tensor&)> hook, Loc loc) {
 }
 
 void Tensor::retain_grad(Loc loc) {
-  INGOT_CHECK(requires_grad(), "retain_grad: {} does not require grad; at {}", describe(meta()),
-              to_string(loc));
+  INGOT_CHECK_AT("retain_grad", loc, given(*this, "retain_grad", loc).requires_grad(),
+                 "{} does not require grad", describe(meta()));
   if (is_leaf()) return;
   AutogradMeta& a = autograd_meta(get());
   if (a.retained) return;
@@ -247,7 +248,8 @@ Tensor Tensor::var(Dims axes, int correction, bool keepdim, Loc loc) const {
   return ingot::var(*this, axes, correction, keepdim, loc);
 }
 Tensor Tensor::std(Dims axes, int correction, bool keepdim, Loc loc) const {
-  return ingot::sqrt(ingot::var(*this, axes, correction, keepdim, loc), loc);
+  return as_op("std",
+               [&] { return ingot::sqrt(ingot::var(*this, axes, correction, keepdim, loc), loc); });
 }
 
 }  // namespace ingot

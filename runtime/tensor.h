@@ -25,7 +25,7 @@ class TensorOptions {
   TensorOptions(DType t) : dtype_(t) {}
   TensorOptions(DeviceType d) : device_(Device(d)) {}
   TensorOptions(Device d) : device_(d) {}
-  TensorOptions(const char* d) : device_(Device(d)) {}
+  TensorOptions(const char* d, Loc loc = Loc::here()) : device_(Device(d, loc)) {}
   TensorOptions(DType t, Device d) : dtype_(t), device_(d) {}
 
   TensorOptions dtype(DType t) const;
@@ -97,7 +97,7 @@ struct At {
   Loc loc;
 };
 
-// The mask or index tensor of x[t], with its line.
+// The mask or index tensor of x[t], or the operand of -x and !x, with its line.
 struct TensorAt {
   TensorAt(const Tensor& t, Loc l = Loc::here()) : tensor(t), loc(l) {}
   const Tensor& tensor;

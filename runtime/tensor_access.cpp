@@ -59,13 +59,14 @@ void read_as(const Tensor& t, const void* data, std::vector<To>* out) {
 }
 
 // The elements in host memory. No op is dispatched: reading a value is no part of a program.
-Tensor on_host(const Tensor& t, Loc loc) {
+Tensor on_host(const Tensor& t, const char* what, Loc loc) {
   if (t.device().is_cpu()) return t;
   Meta m = t.meta();
   m.device = kCPU;
   m.strides = contiguous_strides(m.sizes);
   const auto bytes = static_cast<std::size_t>(m.numel() * item_size(m.dtype));
-  Tensor copy(TensorImpl::create(Storage::create(bytes, kCPU), m, 0));
+  Ref<Storage> storage = with_line(what, loc, [&] { return Storage::create(bytes, kCPU); });
+  Tensor copy(TensorImpl::create(std::move(storage), m, 0));
   transfer({copy.get().data(), &copy.meta()}, {t.get().data(), &t.meta()}, loc);
   return copy;
 }
@@ -73,7 +74,7 @@ Tensor on_host(const Tensor& t, Loc loc) {
 template <class To>
 std::vector<To> read(const Tensor& t, const char* what, Loc loc) {
   observe(t, Access::read, what, loc);
-  const Tensor source = on_host(t, loc);
+  const Tensor source = on_host(t, what, loc);
   const void* data = source.get().data();
   std::vector<To> out;
   switch (t.dtype()) {
@@ -114,9 +115,8 @@ std::vector<T> Tensor::to_vector(Loc loc) const {
 
 template <class T>
 T Tensor::item(Loc loc) const {
-  INGOT_CHECK(given(*this, "item", loc).numel() == 1,
-              "item: {} does not have exactly one element; at {}", describe(meta()),
-              to_string(loc));
+  INGOT_CHECK_AT("item", loc, given(*this, "item", loc).numel() == 1,
+                 "{} does not have exactly one element", describe(meta()));
   return read<T>(*this, "item", loc)[0];
 }
 
@@ -127,40 +127,36 @@ void* Tensor::data_ptr(Loc loc) const {
 
 template <class T>
 T* Tensor::data_ptr(Loc loc) const {
-  INGOT_CHECK(given(*this, "data_ptr", loc).dtype() == kDTypeOf<T>,
-              "data_ptr: the tensor is {}, not {}; at {}", describe(meta()), name(kDTypeOf<T>),
-              to_string(loc));
+  INGOT_CHECK_AT("data_ptr", loc, given(*this, "data_ptr", loc).dtype() == kDTypeOf<T>,
+                 "the tensor is {}, not {}", describe(meta()), name(kDTypeOf<T>));
   return static_cast<T*>(data_ptr(loc));
 }
 
 void Tensor::check_accessor(int n, Loc loc) const {
-  INGOT_CHECK(given(*this, "accessor", loc).dim() == n,
-              "accessor: the tensor {} does not have {} dims; at {}", describe(meta()), n,
-              to_string(loc));
+  INGOT_CHECK_AT("accessor", loc, given(*this, "accessor", loc).dim() == n,
+                 "the tensor {} does not have {} dims", describe(meta()), n);
 }
 
 template <class T>
 Tensor from_vector(const std::vector<T>& values, Dims sizes, TensorOptions options, Loc loc) {
-  INGOT_CHECK(sizes.size() > 0 || values.size() == 1,
-              "from_vector: {} values do not fill the shape []; at {}", values.size(),
-              to_string(loc));
+  INGOT_CHECK_AT("from_vector", loc, sizes.size() > 0 || values.size() == 1,
+                 "{} values do not fill the shape []", values.size());
   for (int i = 0; i < sizes.size(); ++i) {  // one -1
     if (sizes[i] != -1) continue;
     i64 known = -sizes.product();
-    INGOT_CHECK(known > 0 && static_cast<i64>(values.size()) % known == 0,
-                "from_vector: {} values do not fill the shape {}; at {}", values.size(),
-                to_string(sizes), to_string(loc));
+    INGOT_CHECK_AT("from_vector", loc, known > 0 && static_cast<i64>(values.size()) % known == 0,
+                   "{} values do not fill the shape {}", values.size(), to_string(sizes));
     sizes[i] = static_cast<i64>(values.size()) / known;
   }
-  with_line(loc, [&] { check_sizes("from_vector", sizes); });
-  INGOT_CHECK(sizes.product() == static_cast<i64>(values.size()),
-              "from_vector: {} values do not fill the shape {}; at {}", values.size(),
-              to_string(sizes), to_string(loc));
+  with_line("from_vector", loc, [&] { check_sizes("from_vector", sizes); });
+  INGOT_CHECK_AT("from_vector", loc, sizes.product() == static_cast<i64>(values.size()),
+                 "{} values do not fill the shape {}", values.size(), to_string(sizes));
   Meta m;
   m.dtype = kDTypeOf<T>;
   m.sizes = sizes;
   m.strides = contiguous_strides(sizes);
-  Ref<Storage> storage = Storage::create(values.size() * sizeof(T), kCPU);
+  Ref<Storage> storage = with_line(
+      "from_vector", loc, [&] { return Storage::create(values.size() * sizeof(T), kCPU); });
   if constexpr (std::is_same_v<T, bool>) {
     auto* out = static_cast<bool*>(storage->data);
     for (std::size_t i = 0; i < values.size(); ++i) out[i] = values[i];
@@ -168,34 +164,37 @@ Tensor from_vector(const std::vector<T>& values, Dims sizes, TensorOptions optio
     std::memcpy(storage->data, values.data(), values.size() * sizeof(T));
   }
   Tensor host(TensorImpl::create(std::move(storage), m, 0));
-  Tensor out = host.to(
-      TensorOptions(options.has_dtype() ? options.dtype() : m.dtype, options.device()), loc);
-  if (options.requires_grad_set()) out.requires_grad_();
+  Tensor out = as_op("from_vector", [&] {
+    const DType t = options.has_dtype() ? options.dtype() : m.dtype;
+    return host.to(TensorOptions(t, options.device()), loc);
+  });
+  if (options.requires_grad_set()) out.requires_grad_(true, loc);
   return out;
 }
 
 Tensor tensor(std::initializer_list<double> values, TensorOptions options, Loc loc) {
-  return from_vector(std::vector<double>(values), static_cast<i64>(values.size()),
-                     options.dtype(options.dtype()), loc);
+  return as_op("tensor", [&] {
+    return from_vector(std::vector<double>(values), static_cast<i64>(values.size()),
+                       options.dtype(options.dtype()), loc);
+  });
 }
 
 Tensor from_blob(void* data, Dims sizes, TensorOptions options, Loc loc) {
-  with_line(loc, [&] { check_sizes("from_blob", sizes); });
-  INGOT_CHECK(data != nullptr || sizes.product() == 0, "from_blob: the address is null; at {}",
-              to_string(loc));
+  with_line("from_blob", loc, [&] { check_sizes("from_blob", sizes); });
+  INGOT_CHECK_AT("from_blob", loc, data != nullptr || sizes.product() == 0, "the address is null");
   Meta m;
   m.dtype = options.dtype();
   m.device = options.has_device() ? options.device() : Device(kCPU);
   m.sizes = sizes;
   m.strides = contiguous_strides(sizes);
-  INGOT_CHECK(reinterpret_cast<std::uintptr_t>(data) % item_size(m.dtype) == 0,
-              "from_blob: the address is no multiple of {} bytes, the size of {}; at {}",
-              item_size(m.dtype), name(m.dtype), to_string(loc));
+  INGOT_CHECK_AT("from_blob", loc, reinterpret_cast<std::uintptr_t>(data) % item_size(m.dtype) == 0,
+                 "the address is no multiple of {} bytes, the size of {}", item_size(m.dtype),
+                 name(m.dtype));
   auto bytes = static_cast<std::size_t>(m.numel() * item_size(m.dtype));
   Ref<Storage> storage = Storage::borrow(data, bytes, m.device);
   if (t_interceptor != nullptr) storage->transient = t_interceptor->transients = true;
   Tensor out(TensorImpl::create(std::move(storage), m, 0));
-  if (options.requires_grad_set()) out.requires_grad_();
+  if (options.requires_grad_set()) out.requires_grad_(true, loc);
   return out;
 }
 
@@ -210,7 +209,8 @@ bool equal(const Tensor& a, const Tensor& b, Loc loc) {
 
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan, Loc loc) {
   (void)given(a, "allclose", loc), (void)given(b, "allclose", loc);
-  Dims sizes = with_line(loc, [&] { return broadcast(a.sizes(), b.sizes(), "allclose"); });
+  Dims sizes =
+      with_line("allclose", loc, [&] { return broadcast(a.sizes(), b.sizes(), "allclose"); });
   std::vector<double> x = read<double>(ingot::expand(a, sizes, loc), "allclose", loc);
   std::vector<double> y = read<double>(ingot::expand(b, sizes, loc), "allclose", loc);
   for (std::size_t i = 0; i < x.size(); ++i) {

@@ -3,12 +3,13 @@
 
 #include <fmt/ranges.h>
 
-#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/core/dims.h>
 
 namespace ingot {
 
-void Dims::too_many() { detail::fail<Error>("dims: more than {} dimensions", kMaxDims); }
+void Dims::too_many() { detail::fail<Error>("more than {} dims", kMaxDims); }
+void Dims::too_many(Loc loc) { detail::fail_at<Error>("Dims", loc, "more than {} dims", kMaxDims); }
 
 std::string to_string(const Dims& dims) {
   return fmt::format("[{}]", fmt::join(dims.begin(), dims.end(), ", "));

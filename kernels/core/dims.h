@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <ingot/kernels/core/error.h>
+
 namespace ingot {
 
 using i64 = std::int64_t;
@@ -24,11 +26,13 @@ struct Dim {
 class Dims {
  public:
   constexpr Dims() = default;
-  Dims(std::initializer_list<Dim> dims) {
-    for (Dim d : dims) push_back(d.v);
+  Dims(std::initializer_list<Dim> dims, Loc loc = Loc::here()) {
+    if (dims.size() > kMaxDims) too_many(loc);
+    for (Dim d : dims) v_[size_++] = d.v;
   }
-  Dims(const std::vector<i64>& dims) {
-    for (i64 d : dims) push_back(d);
+  Dims(const std::vector<i64>& dims, Loc loc = Loc::here()) {
+    if (dims.size() > kMaxDims) too_many(loc);
+    for (i64 d : dims) v_[size_++] = d;
   }
   template <std::integral I>
   requires(!std::same_as<I, bool>) Dims(I i) { push_back(static_cast<i64>(i)); }
@@ -86,7 +90,8 @@ class Dims {
   }
 
  private:
-  [[noreturn]] static void too_many();
+  [[noreturn]] static void too_many();  // the caller's line is added later
+  [[noreturn]] static void too_many(Loc loc);
   constexpr void copy_entries(const Dims& o) {
     constexpr int kFew = kMaxDims / 2;
     for (int i = 0; i < kFew; ++i) v_[i] = o.v_[i];

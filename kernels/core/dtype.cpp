@@ -1,13 +1,11 @@
 #include <string_view>
 
-#include <fmt/format.h>
-
-#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/core/dtype.h>
 
 namespace ingot {
 
-Device::Device(const char* text) {
+Device::Device(const char* text, Loc loc) {
   std::string_view s = text;
   if (s == "cpu") return;
   bool ok =
@@ -17,15 +15,16 @@ Device::Device(const char* text) {
     ok = s[i] >= '0' && s[i] <= '9';
     index = index * 10 + (s[i] - '0');
   }
-  INGOT_CHECK(ok, "device: \"{}\" is not a device; write \"cpu\", \"cuda\" or \"cuda:1\"", s);
+  INGOT_CHECK_AT("Device", loc, ok, "\"{}\" is not a device; write \"cpu\", \"cuda\" or \"cuda:1\"",
+                 s);
   type_ = DeviceType::cuda;
   index_ = static_cast<std::int8_t>(index);
 }
 
-void Device::refuse(DeviceType type, int index) {
+void Device::refuse(DeviceType type, int index, Loc loc) {
   const bool cuda = type == DeviceType::cuda;
-  throw Error(fmt::format("device: {}:{} is not a device; {}", cuda ? "cuda" : "cpu", index,
-                          cuda ? "GPUs are numbered from 0 to 99" : "the CPU has the index 0"));
+  detail::fail_at<Error>("Device", loc, "{}:{} is not a device; {}", cuda ? "cuda" : "cpu", index,
+                         cuda ? "GPUs are numbered from 0 to 99" : "the CPU has the index 0");
 }
 
 std::string Device::str() const {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include <ingot/kernels/core/error.h>
+
 namespace ingot {
 
 enum class DType : std::uint8_t { f32, f64, f16, bf16, i64, i32, u8, boolean };
@@ -63,12 +65,12 @@ inline constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
 class Device {
  public:
   constexpr Device() = default;
-  constexpr Device(DeviceType type, int index = 0)
+  constexpr Device(DeviceType type, int index = 0, Loc loc = Loc::here())
       : type_(type), index_(static_cast<std::int8_t>(index)) {
-    if (index < 0 || index > (type == DeviceType::cuda ? 99 : 0)) refuse(type, index);
+    if (index < 0 || index > (type == DeviceType::cuda ? 99 : 0)) refuse(type, index, loc);
   }
-  Device(const char* text);
-  Device(const std::string& text) : Device(text.c_str()) {}
+  Device(const char* text, Loc loc = Loc::here());
+  Device(const std::string& text, Loc loc = Loc::here()) : Device(text.c_str(), loc) {}
   constexpr DeviceType type() const { return type_; }
   constexpr int index() const { return index_; }
   constexpr bool is_cuda() const { return type_ == DeviceType::cuda; }
@@ -77,7 +79,7 @@ class Device {
   constexpr bool operator==(const Device&) const = default;
 
  private:
-  [[noreturn]] static void refuse(DeviceType type, int index);
+  [[noreturn]] static void refuse(DeviceType type, int index, Loc loc);
 
   DeviceType type_ = DeviceType::cpu;
   std::int8_t index_ = 0;

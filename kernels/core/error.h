@@ -52,4 +52,8 @@ struct FileError : Error {
   using Error::Error;
 };
 
+// Throws an error of the same kind as `error` with another text, op and line.
+[[noreturn]] void throw_like(const Error& error, const std::string& message, std::string op,
+                             Loc where);
+
 }  // namespace ingot

@@ -6,8 +6,9 @@
 #include <pthread.h>
 #include <thread>
 
-#include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cpu/threads.h>
 
 namespace ingot {
 namespace {
@@ -255,10 +256,10 @@ int num_threads() {
   return threads;
 }
 
-void set_num_threads(int threads) {
-  INGOT_CHECK(threads >= 1 && threads <= kMaxThreads,
-              "set_num_threads: between 1 and {} threads, got {}", kMaxThreads, threads);
-  g_threads.store(threads, std::memory_order_relaxed);
+void set_num_threads(int n, Loc loc) {
+  INGOT_CHECK_AT("set_num_threads", loc, n >= 1 && n <= kMaxThreads,
+                 "between 1 and {} threads, got {}", kMaxThreads, n);
+  g_threads.store(n, std::memory_order_relaxed);
 }
 
 bool in_parallel() { return t_in_region; }

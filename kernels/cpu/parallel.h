@@ -1,7 +1,6 @@
 // The one way in which kernels use several threads: parallel_for over a pool of our own.
-// Owns: the pool, the number of threads, the cut of a range. Must not know: tensors, the
-// environment (its reader calls set_num_threads). Kernel units may call it: nothing here is emitted
-// into them but what their own lambda types name.
+// Owns: the pool, the cut of a range. Must not know: tensors, the environment. Kernel units may
+// call it: nothing here is emitted into them but what their own lambda types name.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +35,8 @@ void parallel_for(std::int64_t n, std::int64_t grain, F&& f) {
                const_cast<void*>(static_cast<const volatile void*>(std::addressof(f))));
 }
 
-// Threads that a region uses, the caller included; at first the number of cores this process may
-// run on. More than one thread per core only slows products down, so siblings count once.
+// Threads that a region uses, the caller included: threads.h.
 int num_threads();
-// 1 ... kMaxThreads, else Error. Takes effect with the next region, for all threads.
-void set_num_threads(int threads);
-inline constexpr int kMaxThreads = 256;
 
 // Whether the calling thread is inside a region that uses the pool.
 bool in_parallel();

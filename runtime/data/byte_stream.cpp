@@ -2,7 +2,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include <ingot/runtime/check_at.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/data/byte_stream.h>
 
 namespace ingot::data {

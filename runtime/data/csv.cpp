@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include <ingot/runtime/check_at.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/data/byte_stream.h>
 #include <ingot/runtime/data/csv.h>
 #include <ingot/runtime/ops.h>

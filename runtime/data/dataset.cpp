@@ -1,7 +1,7 @@
 #include <array>
 #include <cmath>
 
-#include <ingot/runtime/check_at.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/data/dataset.h>
 #include <ingot/runtime/grad_mode.h>
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <ingot/runtime/check_at.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/data/byte_stream.h>
 #include <ingot/runtime/data/idx.h>
 #include <ingot/runtime/ops.h>

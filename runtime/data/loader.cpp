@@ -2,9 +2,9 @@
 #include <cstring>
 #include <numeric>
 
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/cpu/parallel.h>
 #include <ingot/kernels/cuda/device.h>
-#include <ingot/runtime/check_at.h>
 #include <ingot/runtime/data/loader.h>
 #include <ingot/runtime/data/permutation.h>
 #include <ingot/runtime/internal_ops.h>

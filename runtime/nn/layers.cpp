@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include <ingot/runtime/check_at.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/nn/layers.h>
 #include <ingot/runtime/ops.h>
@@ -14,8 +14,8 @@ void empty_handle(Loc loc) {
 LinearImpl::LinearImpl(i64 in, i64 out, bool with_bias, TensorOptions options, Loc loc) {
   INGOT_CHECK_AT("Linear", loc, in >= 0 && out >= 0, "the sizes must not be negative, got {} -> {}",
                  in, out);
-  weight = empty({out, in}, options, loc).requires_grad_();
-  if (with_bias) bias = empty({out}, options, loc).requires_grad_();
+  weight = empty({out, in}, options, loc).requires_grad_(true, loc);
+  if (with_bias) bias = empty({out}, options, loc).requires_grad_(true, loc);
   reset_parameters(loc);
 }
 
@@ -32,7 +32,7 @@ Tensor LinearImpl::forward(const Tensor& x, Loc loc) const { return linear(x, we
 EmbeddingImpl::EmbeddingImpl(i64 count, i64 dim, TensorOptions options, Loc loc) {
   INGOT_CHECK_AT("Embedding", loc, count >= 0 && dim >= 0,
                  "the sizes must not be negative, got {} x {}", count, dim);
-  weight = empty({count, dim}, options, loc).requires_grad_();
+  weight = empty({count, dim}, options, loc).requires_grad_(true, loc);
   reset_parameters(loc);
 }
 
@@ -52,8 +52,8 @@ LayerNormImpl::LayerNormImpl(Dims normalized_shape, LayerNormOptions options,
   INGOT_CHECK_AT("LayerNorm", loc, options.eps >= 0, "eps must not be negative, got {}",
                  options.eps);
   if (options.elementwise_affine) {
-    weight = ones(normalized_shape, tensor_options, loc).requires_grad_();
-    bias = zeros(normalized_shape, tensor_options, loc).requires_grad_();
+    weight = ones(normalized_shape, tensor_options, loc).requires_grad_(true, loc);
+    bias = zeros(normalized_shape, tensor_options, loc).requires_grad_(true, loc);
   }
 }
 

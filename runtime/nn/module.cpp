@@ -2,7 +2,7 @@
 #include <map>
 #include <set>
 
-#include <ingot/runtime/check_at.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/names.h>
 #include <ingot/runtime/nn/module.h>

@@ -1,7 +1,7 @@
 #include <map>
 #include <set>
 
-#include <ingot/runtime/check_at.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/names.h>
 #include <ingot/runtime/observer.h>

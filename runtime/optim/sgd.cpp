@@ -1,4 +1,4 @@
-#include <ingot/runtime/check_at.h>
+#include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/optim/sgd.h>
 
 namespace ingot::optim {

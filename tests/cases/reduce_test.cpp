@@ -1,5 +1,5 @@
 // Reductions: identities, infinities, cancellation, accumulators.
-#include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cpu/threads.h>
 
 #include "cases/both_modes.h"
 

@@ -1,5 +1,5 @@
 // Strides, aliasing and in-place writes.
-#include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cpu/threads.h>
 
 #include "cases/both_modes.h"
 

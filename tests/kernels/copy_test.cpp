@@ -9,6 +9,7 @@
 #include <ingot/kernels/cpu/data_copy.h>
 #include <ingot/kernels/cpu/loops.h>
 #include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cpu/threads.h>
 #include <ingot/kernels/ops/structured/data.h>
 
 #include "strided_buffer.h"

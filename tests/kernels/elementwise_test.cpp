@@ -10,6 +10,7 @@
 #include <ingot/kernels/cpu/iterate.h>
 #include <ingot/kernels/cpu/loops.h>
 #include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cpu/threads.h>
 #include <ingot/kernels/ops/elementwise.h>
 #include <ingot/kernels/ops/registry.h>
 

@@ -14,6 +14,7 @@
 #include <ingot/kernels/core/dtype.h>
 #include <ingot/kernels/cpu/gemm.h>
 #include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cpu/threads.h>
 
 #include "gemm_reference.h"
 

@@ -6,6 +6,7 @@
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cpu/threads.h>
 #include <ingot/kernels/ops/structured/data.h>
 #include <ingot/kernels/ops/structured/indexing.h>
 

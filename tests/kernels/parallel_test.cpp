@@ -13,6 +13,7 @@
 
 #include <ingot/kernels/core/error.h>
 #include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cpu/threads.h>
 
 namespace ingot {
 namespace {

@@ -10,6 +10,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cpu/loops.h>
 #include <ingot/kernels/cpu/parallel.h>
+#include <ingot/kernels/cpu/threads.h>
 #include <ingot/kernels/ops/philox.h>
 #include <ingot/kernels/ops/structured/random.h>
 

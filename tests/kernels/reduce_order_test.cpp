@@ -6,6 +6,7 @@
 #include <ingot/kernels/cpu/parallel.h>
 #include <ingot/kernels/cpu/reduce.h>
 #include <ingot/kernels/cpu/reduce_plan.h>
+#include <ingot/kernels/cpu/threads.h>
 #include <ingot/kernels/ops/reduce_rows.h>
 #include <ingot/kernels/ops/structured/reductions.h>
 

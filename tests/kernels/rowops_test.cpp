@@ -9,6 +9,7 @@
 #include <ingot/kernels/cpu/parallel.h>
 #include <ingot/kernels/cpu/rowops.h>
 #include <ingot/kernels/cpu/rowops_rows.h>
+#include <ingot/kernels/cpu/threads.h>
 #include <ingot/kernels/ops/structured/composites.h>
 
 #include "op_harness.h"

@@ -59,7 +59,7 @@ TEST(Arguments, AnUndefinedOperandIsRefused) {
       {"zeros_like: an undefined Tensor", [&] { (void)zeros_like(none); }},
       {"rand_like: an undefined Tensor", [&] { (void)rand_like(none); }},
       {"randn_like: an undefined Tensor", [&] { (void)randn_like(none); }},
-      {"rand: needs a floating dtype, got i64", [&] { (void)rand_like(arange(3)); }},
+      {"rand_like: needs a floating dtype, got i64", [&] { (void)rand_like(arange(3)); }},
       {"to: an undefined Tensor", [&] { (void)none.to(kFloat64); }},
       {"item: an undefined Tensor", [&] { (void)none.item<float>(); }},
       {"equal: an undefined Tensor", [&] { (void)equal(x, none); }},

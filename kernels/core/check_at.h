@@ -20,10 +20,13 @@ template <class E, class... A>
 
 }  // namespace ingot::detail
 
-// INGOT_CHECK_AT("SGD", loc, lr >= 0, "lr must not be negative, got {}", lr)
-#define INGOT_CHECK_AT(op, loc, condition, ...)                       \
-  do {                                                                \
-    if (!(condition)) [[unlikely]] {                                  \
-      ::ingot::detail::fail_at<::ingot::Error>(op, loc, __VA_ARGS__); \
-    }                                                                 \
+#define INGOT_CHECK_AT_AS(ErrorType, op, loc, condition, ...)    \
+  do {                                                           \
+    if (!(condition)) [[unlikely]] {                             \
+      ::ingot::detail::fail_at<ErrorType>(op, loc, __VA_ARGS__); \
+    }                                                            \
   } while (false)
+
+// INGOT_CHECK_AT("SGD", loc, lr >= 0, "lr must not be negative, got {}", lr)
+#define INGOT_CHECK_AT(op, loc, condition, ...) \
+  INGOT_CHECK_AT_AS(::ingot::Error, op, loc, condition, __VA_ARGS__)

@@ -1,0 +1,44 @@
+#include <algorithm>
+#include <cctype>
+
+#include <ingot/kernels/core/check.h>
+#include <ingot/runtime/op_errors.h>
+
+namespace ingot {
+
+namespace {
+
+// The length of "softmax" in "softmax: ..."; 0 where no name stands in front.
+std::size_t name_length(std::string_view text) {
+  const std::size_t n = text.find(": ");
+  if (n == std::string_view::npos) return 0;
+  const std::string_view name = text.substr(0, n);
+  const bool is_name = std::all_of(
+      name.begin(), name.end(), [](unsigned char c) { return c == '_' || std::isalnum(c) != 0; });
+  return is_name ? n : 0;
+}
+
+}  // namespace
+
+std::string renamed(std::string_view text, std::string_view op) {
+  const std::size_t n = name_length(text);
+  if (n > 0) text.remove_prefix(n + 2);
+  return fmt::format("{}: {}", op, text);
+}
+
+std::string op_error_text(std::string_view text, const OpInfo& op, const Meta* const* in, int n_in,
+                          Loc loc) {
+  std::string operands;
+  for (int i = 0; i < n_in; ++i) {
+    if (in[i] != nullptr) operands += (operands.empty() ? "" : ", ") + describe(*in[i]);
+  }
+  return fmt::format("{}{}{}; at {}", name_length(text) > 0 ? "" : std::string(op.name) + ": ",
+                     text, operands.empty() ? "" : " (" + operands + ")", to_string(loc));
+}
+
+void throw_complete(const Error& error, const OpInfo& op, const Meta* const* in, int n_in,
+                    Loc loc) {
+  throw_like(error, op_error_text(error.what(), op, in, n_in, loc), op.name, loc);
+}
+
+}  // namespace ingot
