@@ -17,7 +17,7 @@ auto with_line(const char* op, Loc loc, F f) {
   try {
     return f();
   } catch (const Error& e) {
-    throw_like(e, renamed(e.what(), op) + "; at " + to_string(loc), op, loc);
+    throw_at(op, loc, e);
   }
 }
 
@@ -27,7 +27,7 @@ auto as_op(const char* op, F f) {
   try {
     return f();
   } catch (const Error& e) {
-    throw_like(e, renamed(e.what(), op), op, e.where());
+    throw_as(op, e);
   }
 }
 

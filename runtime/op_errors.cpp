@@ -2,6 +2,7 @@
 #include <cctype>
 
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cuda/fault.h>
 #include <ingot/runtime/op_errors.h>
 
 namespace ingot {
@@ -18,12 +19,27 @@ std::size_t name_length(std::string_view text) {
   return is_name ? n : 0;
 }
 
-}  // namespace
-
+// `text` with `op` for the name that it begins with, or before it where it begins with none.
 std::string renamed(std::string_view text, std::string_view op) {
   const std::size_t n = name_length(text);
   if (n > 0) text.remove_prefix(n + 2);
   return fmt::format("{}: {}", op, text);
+}
+
+void pass_on_fault(const Error& error) {
+  if (dynamic_cast<const cuda::Fault*>(&error) != nullptr) throw;
+}
+
+}  // namespace
+
+void throw_as(const char* op, const Error& error) {
+  pass_on_fault(error);
+  throw_like(error, renamed(error.what(), op), op, error.where());
+}
+
+void throw_at(const char* op, Loc loc, const Error& error) {
+  pass_on_fault(error);
+  throw_like(error, renamed(error.what(), op) + "; at " + to_string(loc), op, loc);
 }
 
 std::string op_error_text(std::string_view text, const OpInfo& op, const Meta* const* in, int n_in,
@@ -38,6 +54,7 @@ std::string op_error_text(std::string_view text, const OpInfo& op, const Meta* c
 
 void throw_complete(const Error& error, const OpInfo& op, const Meta* const* in, int n_in,
                     Loc loc) {
+  pass_on_fault(error);
   throw_like(error, op_error_text(error.what(), op, in, n_in, loc), op.name, loc);
 }
 

@@ -12,14 +12,17 @@
 
 namespace ingot {
 
-// `text` with `op` for the name that it begins with, or before it where it begins with none.
-std::string renamed(std::string_view text, std::string_view op);
-
 // Null operands were left out, or are numbers.
 std::string op_error_text(std::string_view text, const OpInfo& op, const Meta* const* in, int n_in,
                           Loc loc);
 
-// Throws an error that an op's rule or kernel has thrown, of its kind, with the whole sentence.
+// To be called where an Error was caught; each throws one of the same kind. A fault that an earlier
+// op left (kernels/cuda/fault.h) is thrown as it is.
+// `op` is made of the op that has failed: names it in that one's place.
+[[noreturn]] void throw_as(const char* op, const Error& error);
+// The error has no line yet.
+[[noreturn]] void throw_at(const char* op, Loc loc, const Error& error);
+// The error is what a rule or kernel of the op has thrown: makes the whole sentence of it.
 [[noreturn]] void throw_complete(const Error& error, const OpInfo& op, const Meta* const* in,
                                  int n_in, Loc loc);
 

@@ -38,9 +38,9 @@ FaultRecord* record_of(int device) {
 [[noreturn, gnu::cold, gnu::noinline]] void throw_fault(const FaultRecord& fault) {
   const IndexedAxis axis{fault.op, fault.axis, fault.size, fault.unit};
   const std::string text = out_of_range(axis, fault.index);
-  if (fault.file == nullptr) throw IndexError(text, fault.op, Loc::here());
+  if (fault.file == nullptr) throw Fault(text, fault.op, Loc::here());
   const Loc line = Loc::here(fault.file, fault.line);
-  throw IndexError(fmt::format("{}; at {}", text, to_string(line)), fault.op, line);
+  throw Fault(fmt::format("{}; at {}", text, to_string(line)), fault.op, line);
 }
 
 }  // namespace

@@ -11,8 +11,13 @@
 namespace ingot {
 namespace cuda {
 
+// An error of an op that was called before: complete, and that op's, wherever it is met.
+struct Fault : IndexError {
+  using IndexError::IndexError;
+};
+
 // To be called once the device is known to have finished: after a copy to the host, a synchronise.
-// Throws IndexError for the first fault since the last call ("index_select: index 7 is out of range
+// Throws Fault for the first one since the last call ("index_select: index 7 is out of range
 // for dim 0 of size 5; at net.cpp:14") and forgets it. The results of that op have zeros in place
 // of what does not exist; nothing was written out of bounds. Costs one read of host memory.
 void check_fault(int device);

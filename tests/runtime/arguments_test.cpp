@@ -5,6 +5,8 @@
 #include <functional>
 #include <limits>
 
+#include <ingot/kernels/cuda/fault.h>
+#include <ingot/runtime/arguments.h>
 #include <ingot/runtime/generator.h>
 
 #include "support/tensor_checks.h"
@@ -190,6 +192,22 @@ TEST(Arguments, IndicesOfOtherShapesAreRefused) {
   });
   Tensor grown = scatter_add(x, 1, zeros({2, 9}, kInt64), ones({2, 9}));  // longer along the axis
   EXPECT_TRUE(has_values(grown.sum({1}), {9, 9, 0}));
+}
+
+// A kernel of an earlier op has found an index out of range: the error is that op's.
+TEST(Arguments, AFaultIsOfTheOpThatLeftIt) {
+  cuda::set_fault_line(Loc::here("net.cpp", 14));
+  const FaultSite site = cuda::fault_site("embedding", 0, "rows");
+  for (int turn = 0; turn < 2; ++turn) {
+    *site.record = {FaultRecord::filled, 0, 14, -1, 5, site.op, site.unit, site.file};
+    const auto read = [] { cuda::check_fault(0); };
+    const std::string text = error_of([&] {
+      return turn == 0 ? as_op("cpu", read) : with_line("cpu", Loc::here(), read);
+    });
+    EXPECT_EQ(text,
+              "embedding: index -1 is out of range for 5 rows and does not count from the end; at "
+              "net.cpp:14");
+  }
 }
 
 TEST(Arguments, RandpermIsAPermutationOfTheGenerators) {
