@@ -44,4 +44,12 @@ inline int axis_of(const Tensor& x, i64 d, const char* op, Loc loc) {
   return with_line(op, loc, [&] { return wrap_axis(d, dims, op); });
 }
 
+void refuse_unless_fits(const char* op, Scalar value, DType dtype, Loc loc);
+
+// A number that elements of an integer dtype are set to, or bounded by, must be one of its values,
+// where -1 stands for 255 of u8. PyTorch's rule.
+inline void check_fits(const char* op, Scalar value, DType dtype, Loc loc) {
+  if (is_integral(dtype)) refuse_unless_fits(op, value, dtype, loc);
+}
+
 }  // namespace ingot

@@ -15,7 +15,9 @@ Tensor empty(Dims sizes, TensorOptions options = {},
              Loc loc = Loc::here());  // zeros too: nothing depends on old bytes
 Tensor zeros(Dims sizes, TensorOptions options = {}, Loc loc = Loc::here());
 Tensor ones(Dims sizes, TensorOptions options = {}, Loc loc = Loc::here());
-// Without a dtype: bool, i64 or f32, as the value's kind says.
+// Without a dtype: bool, i64 or f32, as the value's kind says. A number that an integer dtype
+// cannot hold is an Error, here and where elements are set or bounded by one (fill_, x[i] = v,
+// index_put_, where, clamp); -1 stands for 255 of u8.
 Tensor full(Dims sizes, Scalar value, TensorOptions options = {}, Loc loc = Loc::here());
 Tensor zeros_like(const Tensor& x, TensorOptions options = {}, Loc loc = Loc::here());
 Tensor ones_like(const Tensor& x, TensorOptions options = {}, Loc loc = Loc::here());

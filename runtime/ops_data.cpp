@@ -64,7 +64,9 @@ void write_random(const Tensor& t, double a, double b, Loc loc) {
 Tensor full(Dims sizes, Scalar value, TensorOptions options, Loc loc) {
   Attrs attrs;
   attrs.dims = sizes;
-  attrs.a = static_cast<i64>(options.has_dtype() ? options.dtype() : dtype_of(value));
+  const DType t = options.has_dtype() ? options.dtype() : dtype_of(value);
+  check_fits("full", value, t, loc);
+  attrs.a = static_cast<i64>(t);
   attrs.add_scalar(value);
   return create<structured::Full>(attrs, options, loc);
 }
@@ -243,6 +245,7 @@ Tensor& Tensor::copy_(const Tensor& source, Loc loc) {
 }
 
 Tensor& Tensor::fill_(Scalar value, Loc loc) {
+  if (defined()) check_fits("fill_", value, dtype(), loc);
   Attrs attrs;
   attrs.add_scalar(value);
   const Tensor* in[] = {this};

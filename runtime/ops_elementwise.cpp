@@ -91,6 +91,14 @@ Tensor run(const OpInfo& op, const Tensor* mask, const Operand* operands, int n,
   return dispatch({op, in, count, attrs, loc, kCPU, writes});
 }
 
+// The numbers among the operands are values of `dtype`.
+template <int N>
+void check_numbers(const char* op, const Operand (&operands)[N], DType dtype, Loc loc) {
+  for (const Operand& o : operands) {
+    if (o.tensor == nullptr) check_fits(op, o.scalar, dtype, loc);
+  }
+}
+
 template <int N>
 Tensor elementwise(const OpInfo& op, const Operand (&operands)[N], Loc loc) {
   DType dtype = result_type(operands, N);
@@ -293,18 +301,21 @@ Tensor where(const Tensor& condition, const Arg& a, const Arg& b) {
   INGOT_CHECK_AT("where", b.loc, given(condition, "where", b.loc).dtype() == DType::boolean,
                  "the condition must be bool, got {}", describe(condition.meta()));
   Operand operands[] = {operand("where", a), operand("where", b)};
-  return run(elementwise_op<rows::Where>, &condition, operands, 2, result_type(operands, 2), -1,
-             b.loc);
+  const DType t = result_type(operands, 2);
+  check_numbers("where", operands, t, b.loc);
+  return run(elementwise_op<rows::Where>, &condition, operands, 2, t, -1, b.loc);
 }
 
 Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> max, Loc loc) {
   (void)given(x, "clamp", loc);
   if (min && max) {
     Operand operands[] = {{&x, {}}, {nullptr, *min}, {nullptr, *max}};
+    check_numbers("clamp", operands, result_type(operands, 3), loc);
     return elementwise(elementwise_op<rows::Clamp>, operands, loc);
   }
   INGOT_CHECK_AT("clamp", loc, min || max, "neither min nor max is given");
   Operand operands[] = {{&x, {}}, {nullptr, min ? *min : *max}};
+  check_numbers("clamp", operands, result_type(operands, 2), loc);
   return elementwise(min ? elementwise_op<rows::ClampMin> : elementwise_op<rows::ClampMax>,
                      operands, loc);
 }
@@ -313,10 +324,12 @@ Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max, Loc
   (void)given(*this, "clamp_", loc);
   if (min && max) {
     Operand operands[] = {{this, {}}, {nullptr, *min}, {nullptr, *max}};
+    check_numbers("clamp_", operands, result_type(operands, 3), loc);
     return elementwise_(elementwise_op<rows::Clamp>, *this, operands, loc);
   }
   INGOT_CHECK_AT("clamp_", loc, min || max, "neither min nor max is given");
   Operand operands[] = {{this, {}}, {nullptr, min ? *min : *max}};
+  check_numbers("clamp_", operands, result_type(operands, 2), loc);
   return elementwise_(min ? elementwise_op<rows::ClampMin> : elementwise_op<rows::ClampMax>, *this,
                       operands, loc);
 }

@@ -172,8 +172,10 @@ const Tensor Tensor::operator[](TensorAt at) const { return index({Index(at.tens
 Tensor& Tensor::index_put_(const std::vector<Index>& entries, const Arg& values, bool accumulate,
                            Loc loc) {
   Resolved r = resolve(*this, entries, loc);
-  Tensor v = values.tensor != nullptr ? values.tensor->to(TensorOptions(dtype()), loc)
-                                      : scalar_tensor(values.scalar, options(), loc);
+  Tensor v =
+      values.tensor != nullptr
+          ? values.tensor->to(TensorOptions(dtype()), loc)
+          : as_op("index_put_", [&] { return scalar_tensor(values.scalar, options(), loc); });
   if (r.axes.empty()) {
     if (accumulate) {
       r.x.add_(Arg(v, loc));

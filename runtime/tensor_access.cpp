@@ -173,6 +173,7 @@ Tensor from_vector(const std::vector<T>& values, Dims sizes, TensorOptions optio
 }
 
 Tensor tensor(std::initializer_list<double> values, TensorOptions options, Loc loc) {
+  for (double v : values) check_fits("tensor", v, options.dtype(), loc);
   return as_op("tensor", [&] {
     return from_vector(std::vector<double>(values), static_cast<i64>(values.size()),
                        options.dtype(options.dtype()), loc);

@@ -144,5 +144,67 @@ TEST(Integers, Sem24CastsSaturate) {
                               std::numeric_limits<i64>::min(), 3000000000, -3000000000}));
 }
 
+// Numbers that elements are set to, or bounded by: what no element can hold is refused, as PyTorch
+// does it, also in a replayed call whose number has changed.
+TEST(Integers, ANumberThatDoesNotFitIsRefused) {
+  struct Case {
+    double value;
+    DType dtype;
+    bool fits;
+  };
+  const Case cases[] = {
+      {255, kUInt8, true},        {256, kUInt8, false},    {-1, kUInt8, true},
+      {-255, kUInt8, true},       {-256, kUInt8, false},   {0x1p31, kInt32, false},
+      {0x1p31 - 1, kInt32, true}, {-0x1p31, kInt32, true}, {-0x1p31 - 1, kInt32, false},
+      {0x1p62, kInt64, true},     {300, kBool, true},      {1e300, kFloat32, true},
+  };
+  const auto full_of = [](Scalar v, DType t) { return full({2}, v, t); };
+  const auto filled = [](Scalar v, DType t) { return zeros({2}, t).fill_(v); };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(std::to_string(c.value) + " as " + name(c.dtype));
+    const Scalar value = static_cast<i64>(c.value);
+    if (!is_floating_point(c.dtype)) {
+      EXPECT_EQ(error_of([&] { (void)full_of(value, c.dtype); }).empty(), c.fits);
+      EXPECT_EQ(error_of([&] { (void)filled(value, c.dtype); }).empty(), c.fits);
+    }
+    // As a floating number a negative one does not wrap.
+    const bool fits = c.fits && !(c.dtype == kUInt8 && c.value < 0);
+    EXPECT_EQ(error_of([&] { (void)full_of(c.value, c.dtype); }).empty(), fits);
+  }
+  EXPECT_TRUE(has_values(full({1}, -1, kUInt8), {255}));
+  EXPECT_TRUE(has_values(full({1}, 1.75, kInt64), {1}));
+  for (const double v : {kNaN, kInf, 0x1p63}) {
+    EXPECT_TRUE(contains(error_of([&] { (void)full({2}, v, kInt64); }), " does not fit i64; at "));
+  }
+
+  Tensor x = zeros({2}, kUInt8);
+  const Tensor mask = tensor({1, 0}, kBool), first = tensor({0}, kInt64);
+  const auto refused = [](const char* start, auto f) {
+    EXPECT_TRUE(error_of(f).starts_with(start)) << error_of(f);
+  };
+  refused("full: 300 does not fit u8; at integers_test.cpp:", [] { (void)full({2}, 300, kUInt8); });
+  refused("full_like: 300 does not fit u8", [&] { (void)full_like(x, 300); });
+  refused("tensor: 300 does not fit u8", [] { (void)tensor({300}, kUInt8); });
+  refused("fill_: 300 does not fit u8", [&] { x.fill_(300); });
+  refused("fill_: 300 does not fit u8", [&] { x[0] = 300; });
+  refused("index_put_: 300 does not fit u8", [&] { x.index_put_({first}, 300); });
+  refused("index_put_: 300 does not fit u8", [&] { x.index_put_({mask}, 300); });
+  refused("where: 300 does not fit u8", [&] { (void)where(mask, x, 300); });
+  refused("clamp: 300 does not fit u8", [&] { (void)clamp(x, 0, 300); });
+  refused("clamp: 300 does not fit u8", [&] { (void)clamp(x, {}, 300); });
+  refused("clamp_: 300 does not fit u8", [&] { (void)x.clamp_(0, 300); });
+  EXPECT_TRUE(has_values(x, {0, 0}));
+  // Arithmetic wraps, and a floating number makes a floating result.
+  EXPECT_TRUE(has_values(x + 300, {44, 44}));
+  EXPECT_TRUE(has_values(clamp(x, 0.5, 300.5), {0.5, 0.5}));
+
+  const auto f =
+      compile([](const Tensor& t, i64 v) { return full({2}, v, kUInt8) + t; }, verified());
+  EXPECT_TRUE(has_values(f(x, 3), {3, 3}));
+  EXPECT_TRUE(has_values(f(x, 4), {4, 4}));
+  EXPECT_TRUE(contains(error_of([&] { (void)f(x, 300); }), "full: 300 does not fit u8"));
+  EXPECT_TRUE(has_values(f(x, 5), {5, 5}));
+}
+
 }  // namespace
 }  // namespace ingot
