@@ -4,6 +4,8 @@
 
 #include <ingot/ingot.h>
 
+#include "support/flags.h"
+
 using namespace ingot;
 
 INGOT_ROW(Squareplus, {  // (x + sqrt(x^2 + 4)) / 2
@@ -18,7 +20,10 @@ INGOT_ROW(Squareplus, {  // (x + sqrt(x^2 + 4)) / 2
   }
 });
 
-int main() {
+int main(int argc, char** argv) {
+  const examples::Flags flags(
+      "add_a_row", "An op of one's own, differentiated, fused and checked like a built-in one.");
+  if (const auto code = flags.parse(argc, argv)) return *code;
   Tensor x = randn({1 << 20}, requires_grad());
   auto f = compile([](const Tensor& a) { return op<Squareplus>(a * 2 + 1).sum(); });
   f(x).backward();

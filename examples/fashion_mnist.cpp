@@ -5,6 +5,7 @@
 
 #include <ingot/ingot.h>
 
+#include "support/device.h"
 #include "support/flags.h"
 #include "support/json.h"
 #include "support/progress.h"
@@ -123,10 +124,11 @@ Result train(const Settings& settings, const Batches& batches, Net& net, const S
 }
 
 Result run(const Settings& settings) {
+  const Device device = examples::device_of(settings.device);
   const Batches batches = load(settings);
   manual_seed(settings.seed);
   Net net;
-  net.to(Device(settings.device));
+  net.to(device);
   optim::AdamW adam(net.parameters(), {.lr = 1e-3});
   const auto step = [&](const Tensor& x, const Tensor& y) {
     adam.zero_grad();
@@ -167,21 +169,21 @@ int main(int argc, char** argv) {
   examples::Flags flags("fashion_mnist",
                         "Trains an MLP (784-256-128-10, relu, AdamW) on Fashion-MNIST.");
   flags.add_switch("--compile", "compiles the training step", &settings.compiled);
-  flags.add("--epochs", "N", "passes over the training set", &settings.epochs);
+  flags.add("--epochs", "N", "passes over the training set", &settings.epochs, 0);
   flags.add("--seed", "N", "fixes initial weights and the order of samples", &settings.seed);
   flags.add("--device", "D", "cpu, cuda or cuda:N", &settings.device);
-  flags.add("--threads", "N", "CPU threads, 0 for one per core", &settings.threads);
+  flags.add("--threads", "N", "CPU threads, 0 for one per core", &settings.threads, 0);
   flags.add("--profile", "DIR", "writes a trace of ten steps there and prints its table",
             &settings.profile);
   flags.add("--data", "DIR", "a folder in MNIST's format", &settings.data);
   flags.add("--json", "FILE", "writes settings, each step's loss and the results", &settings.json);
   if (const auto code = flags.parse(argc, argv)) return *code;
   try {
-    if (settings.epochs < 0 || settings.threads < 0) {
-      throw std::invalid_argument("--epochs and --threads must not be negative");
-    }
     if (settings.threads != 0) ingot::set_num_threads(settings.threads);
     report(settings, run(settings));
+  } catch (const std::invalid_argument& mistake) {
+    std::fprintf(stderr, "fashion_mnist: %s\n", mistake.what());
+    return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "fashion_mnist: %s\n", error.what());
     return 1;

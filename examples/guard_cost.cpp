@@ -6,9 +6,14 @@
 
 #include <ingot/ingot.h>
 
+#include "support/flags.h"
+
 using namespace ingot;
 
-int main() {
+int main(int argc, char** argv) {
+  const examples::Flags flags(
+      "guard_cost", "What the guard of a compiled function costs, and that it does not go stale.");
+  if (const auto code = flags.parse(argc, argv)) return *code;
   NoGradGuard no_grad;
   bool all_right = true;
   for (int n : {1, 2, 4, 8, 16, 32, 64}) {

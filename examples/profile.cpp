@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <ingot/ingot.h>
 
+#include "support/device.h"
 #include "support/flags.h"
 
 using namespace ingot;
@@ -48,12 +51,11 @@ void profile(const std::string& title, const std::string& trace, const F& step) 
 
 void run(const std::string& device, const std::vector<std::int64_t>& sizes, std::int64_t elements,
          const std::string& trace) {
-  for (const std::int64_t n : sizes) {
-    if (n < 1) throw std::invalid_argument("--n takes sizes from 1 on");
-  }
-  if (elements < 0) throw std::invalid_argument("--chain must not be negative");
+  const TensorOptions options{DType::f32, examples::device_of(device)};
+  std::error_code error;
+  if (!trace.empty()) std::filesystem::create_directories(trace, error);
+  if (error) throw std::runtime_error("cannot make the folder " + trace + ": " + error.message());
   const NoGradGuard no_grad;
-  const TensorOptions options{DType::f32, Device(device)};
   for (const std::int64_t n : sizes) {
     const Tensor x = randn({n, n}, options), w = randn({n, n}, options), b = randn({n}, options);
     const auto compiled = compile(layer, {.name = "layer_" + std::to_string(n)});
@@ -75,12 +77,15 @@ int main(int argc, char** argv) {
   std::int64_t elements = 1 << 22;
   examples::Flags flags("profile", "Tables and verdicts of relu(x w + b) and of a chain.");
   flags.add("--device", "D", "cpu, cuda or cuda:N", &device);
-  flags.add("--n", "LIST", "sizes of the layer, separated by commas (64,1024)", &sizes);
-  flags.add("--chain", "N", "elements of the chain, 0 for none", &elements);
+  flags.add("--n", "LIST", "sizes of the layer, separated by commas (64,1024)", &sizes, 1);
+  flags.add("--chain", "N", "elements of the chain, 0 for none", &elements, std::int64_t{0});
   flags.add("--trace", "FOLDER", "writes a trace of each step into this folder", &trace);
   if (const std::optional<int> code = flags.parse(argc, argv)) return *code;
   try {
     run(device, sizes, elements, trace);
+  } catch (const std::invalid_argument& mistake) {
+    std::fprintf(stderr, "profile: %s\n", mistake.what());
+    return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "profile: %s\n", error.what());
     return 1;

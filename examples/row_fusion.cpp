@@ -5,6 +5,8 @@
 
 #include <ingot/ingot.h>
 
+#include "support/flags.h"
+
 using namespace ingot;
 
 namespace {
@@ -31,7 +33,10 @@ constexpr Program kPrograms[] = {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const examples::Flags flags("row_fusion",
+                              "What fusing along rows gains: eager time over compiled time.");
+  if (const auto code = flags.parse(argc, argv)) return *code;
   NoGradGuard no_grad;
   const Dims shapes[] = {{8, 64}, {64, 256}, {1024, 1024}, {4096, 128}};
   std::printf("f32, eager time over compiled time (medians, in turn)\n%-34s", "");

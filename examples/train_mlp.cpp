@@ -81,11 +81,10 @@ int main(int argc, char** argv) {
   Settings settings;
   examples::Flags flags("train_mlp", "A compiled and profiled epoch of Fashion-MNIST, and a tour.");
   flags.add("--data", "DIR", "folder with the four IDX files", &settings.data);
-  flags.add("--steps", "N", "steps of training, 0: an epoch", &settings.steps);
+  flags.add("--steps", "N", "steps of training, 0: an epoch", &settings.steps, 0);
   flags.add("--trace", "FILE", "writes a Chrome trace", &settings.trace);
   if (const std::optional<int> code = flags.parse(argc, argv)) return *code;
   try {
-    if (settings.steps < 0) throw std::invalid_argument("--steps must not be negative");
     train(settings);
     tour();
   } catch (const std::exception& e) {

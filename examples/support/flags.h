@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -31,20 +31,22 @@ class Flags {
          [to](const std::string& text) { *to = text; });
   }
   template <std::integral T>
-  void add(const std::string& name, const std::string& value, const std::string& help, T* to) {
+  void add(const std::string& name, const std::string& value, const std::string& help, T* to,
+           T least = std::numeric_limits<T>::min()) {
     push(name, value, help + " (" + std::to_string(*to) + ")",
-         [name, to](const std::string& text) { *to = number<T>(name, text); });
+         [name, to, least](const std::string& text) { *to = number<T>(name, text, least); });
   }
   // A comma-separated list.
   void add(const std::string& name, const std::string& value, const std::string& help,
-           std::vector<std::int64_t>* to) {
-    push(name, value, help, [name, to](const std::string& text) {
+           std::vector<std::int64_t>* to, std::int64_t least) {
+    push(name, value, help, [name, to, least](const std::string& text) {
       to->clear();
-      std::istringstream items(text);
-      for (std::string item; std::getline(items, item, ',');) {
-        to->push_back(number<std::int64_t>(name, item));
+      for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        const std::string_view item = std::string_view(text).substr(begin, end - begin);
+        to->push_back(number<std::int64_t>(name, item, least));
+        begin = end + 1;
       }
-      if (to->empty()) throw std::invalid_argument(name + " needs at least one number");
     });
   }
   void add_switch(const std::string& name, const std::string& help, bool* to) {
@@ -84,7 +86,7 @@ class Flags {
   std::string help() const {
     std::size_t width = 0;
     for (const Flag& f : flags_) width = std::max(width, f.name.size() + f.value.size() + 1);
-    std::string text = purpose_ + "\n\nusage: " + program_ + " [flags]\n";
+    std::string text = purpose_ + "\n\nusage: " + program_ + (flags_.empty() ? "\n" : " [flags]\n");
     for (const Flag& f : flags_) {
       std::string left = f.name + (f.value.empty() ? "" : " " + f.value);
       left.resize(width, ' ');
@@ -110,12 +112,14 @@ class Flags {
     throw std::invalid_argument("unknown flag " + name);
   }
   template <class T>
-  static T number(const std::string& name, std::string_view text) {
+  static T number(const std::string& name, std::string_view text, T least) {
     T value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) {
-      throw std::invalid_argument(name + " needs a whole number in range, got \"" +
-                                  std::string(text) + "\"");
+    if (error != std::errc() || end != text.data() + text.size() || value < least) {
+      const bool any = least == std::numeric_limits<T>::min();
+      throw std::invalid_argument(name + " needs a whole number " +
+                                  (any ? "in range" : "from " + std::to_string(least) + " on") +
+                                  ", got \"" + std::string(text) + "\"");
     }
     return value;
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "report.h"
+#include "support/device.h"
 #include "support/flags.h"
 #include "support/json.h"
 
@@ -24,7 +25,8 @@ struct Settings {
   std::vector<std::int64_t> sizes;
 };
 
-// Throws std::invalid_argument for a value that no machine accepts.
+// Throws std::invalid_argument for a value that no machine accepts, std::runtime_error for a GPU
+// that is not there.
 Setup setup_of(Settings& settings) {
   if (settings.device.empty()) settings.device = ingot::cuda::is_available() ? "cuda" : "cpu";
   if (settings.sizes.empty()) {
@@ -32,7 +34,7 @@ Setup setup_of(Settings& settings) {
     if (settings.device != "cpu") settings.sizes.insert(settings.sizes.end(), {2048, 4096});
   }
   for (const std::int64_t n : settings.sizes) {
-    if (n < 1 || n > 16384) throw std::invalid_argument("--n takes sizes from 1 to 16384");
+    if (n > 16384) throw std::invalid_argument("--n takes sizes from 1 to 16384");
   }
   std::sort(settings.sizes.begin(), settings.sizes.end());
   Setup setup;
@@ -46,11 +48,7 @@ Setup setup_of(Settings& settings) {
     throw std::invalid_argument("--dtype takes f32, f64, bf16 or tf32, got \"" + settings.dtype +
                                 "\"");
   }
-  try {
-    setup.device = ingot::Device(settings.device);
-  } catch (const ingot::Error& error) {
-    throw std::invalid_argument("--device: " + std::string(error.what()));
-  }
+  setup.device = examples::device_of(settings.device);
   if (setup.device.is_cpu() && setup.tf32) {
     throw std::invalid_argument("--dtype tf32 is for GPUs");
   }
@@ -59,9 +57,6 @@ Setup setup_of(Settings& settings) {
 }
 
 void run(const Settings& settings, const Setup& setup) {
-  if (setup.device.is_cuda() && !ingot::cuda::is_available()) {
-    throw std::runtime_error(ingot::cuda::unavailable_reason());
-  }
   print_heading(setup);
   std::vector<Pair> pairs;
   for (const std::int64_t n : settings.sizes) {
@@ -91,7 +86,7 @@ int main(int argc, char** argv) {
                         "compiling costs and when it pays.");
   flags.add("--device", "D", "cpu, cuda or cuda:N (cuda where there is a GPU)", &settings.device);
   flags.add("--n", "LIST", "sizes, separated by commas (16,32,... 1024; on a GPU 4096)",
-            &settings.sizes);
+            &settings.sizes, 1);
   flags.add("--dtype", "T", "f32, f64 or bf16; on a GPU also tf32", &settings.dtype);
   flags.add("--trace", "FILE", "writes a Chrome trace of the smallest and the largest size",
             &settings.trace);
