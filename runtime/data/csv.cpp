@@ -106,7 +106,9 @@ Dataset csv(const std::string& file, const std::string& target_column, Loc loc) 
   if (text.empty()) fail("is empty");
   if (!take_record(text, header, line)) fail("has a quote in line 1 that is never closed");
   const auto n_target = std::count(header.begin(), header.end(), target_column);
-  if (n_target != 1) fail("has {} columns \"{}\"", n_target == 0 ? "no" : "several", target_column);
+  if (n_target != 1) {
+    fail("has {} \"{}\"", n_target == 0 ? "no column" : "several columns", target_column);
+  }
   const std::size_t target = static_cast<std::size_t>(
       std::find(header.begin(), header.end(), target_column) - header.begin());
 
@@ -119,7 +121,8 @@ Dataset csv(const std::string& file, const std::string& target_column, Loc loc) 
     if (!take_record(text, cells, line)) fail("has a quote in line {} that is never closed", at);
     if (cells.size() == 1 && cells[0].empty()) continue;
     if (cells.size() != header.size()) {
-      fail("has {} cells in line {}, but {} columns", cells.size(), at, header.size());
+      fail("has {} cell{} in line {}, but {} column{}", cells.size(), cells.size() == 1 ? "" : "s",
+           at, header.size(), header.size() == 1 ? "" : "s");
     }
     for (std::size_t c = 0; c < cells.size(); ++c) {
       const std::optional<float> value = number<float>(cells[c]);

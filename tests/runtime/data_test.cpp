@@ -397,9 +397,9 @@ TEST_F(Csv, MistakesAreNamed) {
     expect_file_error([&] { (void)data::csv(file, "y"); }, file, part);
   };
   expect("", "is empty");
-  expect("a,b\n1,2\n", "has no columns \"y\"");
+  expect("a,b\n1,2\n", "has no column \"y\"");
   expect("y,y\n1,2\n", "has several columns \"y\"");
-  expect("x,y\n1,2\n3\n", "has 1 cells in line 3, but 2 columns");
+  expect("x,y\n1,2\n3\n", "has 1 cell in line 3, but 2 columns");
   expect("x,y\n1,2,3\n", "has 3 cells in line 2, but 2 columns");
   expect("x,y\n\n1,2\n1,two\n",
          "has \"two\" in line 4, column \"y\", which is not a finite number");
