@@ -35,6 +35,8 @@ Optimizer::Optimizer(const char* name, std::vector<Tensor> parameters, double lr
     const Tensor& p = parameters_[i];
     INGOT_CHECK_AT(name, loc, p.defined(), "parameter {} is undefined", i);
     INGOT_CHECK_AT(name, loc, p.is_leaf(), "parameter {} is the result of an op, not a leaf", i);
+    INGOT_CHECK_AT(name, loc, p.is_floating_point(), "parameter {} is {}, not floating", i,
+                   describe(p.meta()));
     INGOT_CHECK_AT(name, loc, seen.insert(p.impl()).second, "parameter {} is listed twice", i);
     // Made here and not at the first step: then all steps have the same ops.
     states_[i].slots.resize(slot_names_.size());

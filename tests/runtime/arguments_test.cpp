@@ -201,9 +201,8 @@ TEST(Arguments, AFaultIsOfTheOpThatLeftIt) {
   for (int turn = 0; turn < 2; ++turn) {
     *site.record = {FaultRecord::filled, 0, 14, -1, 5, site.op, site.unit, site.file};
     const auto read = [] { cuda::check_fault(0); };
-    const std::string text = error_of([&] {
-      return turn == 0 ? as_op("cpu", read) : with_line("cpu", Loc::here(), read);
-    });
+    const std::string text = error_of(
+        [&] { return turn == 0 ? as_op("cpu", read) : with_line("cpu", Loc::here(), read); });
     EXPECT_EQ(text,
               "embedding: index -1 is out of range for 5 rows and does not count from the end; at "
               "net.cpp:14");

@@ -43,6 +43,10 @@ TEST_F(EnvDeathTest, AnErrorNamesWhatIsAllowed) {
   expect_error(
       "INGOT_DISABLE", "fusion, codegen",
       "INGOT_DISABLE: \" codegen\" is none of fusion, epilogue, codegen, disk_cache, cuda_graph");
+  for (const char* with_an_empty_item : {"fusion,", ",", ",fusion", "fusion,,codegen"}) {
+    expect_error("INGOT_DISABLE", with_an_empty_item, "INGOT_DISABLE: \"\" is none of fusion, ");
+  }
+  expect_error("INGOT_DEVICE", "gpu", "INGOT_DEVICE=gpu is none of cpu, cuda, cuda:0");
 }
 
 TEST_F(EnvDeathTest, AnUnknownNameWarns) {
