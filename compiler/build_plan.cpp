@@ -20,10 +20,8 @@ namespace ingot::compiler {
 namespace {
 
 bool disabled(const CompileOptions& options, const char* what) {
-  auto has = [&](const std::vector<std::string>& list) {
-    return std::find(list.begin(), list.end(), what) != list.end();
-  };
-  return has(options.disable) || has(env().disable);
+  const std::vector<std::string>& off = options.disable;
+  return std::find(off.begin(), off.end(), what) != off.end() || env().disables(what);
 }
 
 class Phase {

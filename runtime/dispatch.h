@@ -1,5 +1,5 @@
 // The choke point: every op passes through dispatch().
-// Owns: Call, the order of things (match, check, observe, run, history), error text, and the seam
+// Owns: Call, the order of things (match, check, observe, run, history), its errors, and the seam
 // by which a compiled call takes part (Interceptor). Must not know: the compiler, single ops.
 #pragma once
 

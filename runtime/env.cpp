@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -126,6 +127,10 @@ Env read() {
 }
 
 }  // namespace
+
+bool Env::disables(std::string_view what) const {
+  return std::find(disable.begin(), disable.end(), what) != disable.end();
+}
 
 const Env& env() {
   static const Env e = read();

@@ -31,6 +31,8 @@ struct Env {
   bool verify = false;               // INGOT_VERIFY=1
   bool compile = true;               // INGOT_COMPILE=0: compiled functions run eagerly
   int threads = 0;                   // INGOT_THREADS, 0: all cores
+
+  bool disables(std::string_view what) const;
 };
 
 // What INGOT_DISABLE and CompileOptions::disable may name.

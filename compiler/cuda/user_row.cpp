@@ -1,6 +1,5 @@
 // Eager ops of users' rows on a GPU: a fused group of one, compiled from the row's text at first
 // use.
-#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -55,9 +54,7 @@ std::unique_ptr<Made> make(const KernelArgs& args) {
   group.ops = {0};
   made->step = std::make_unique<CudaStep>(make_program(s, group), s);
   PlanReport report;
-  const std::vector<std::string>& off = env().disable;
-  const bool disk_cache = std::find(off.begin(), off.end(), "disk_cache") == off.end();
-  attach_cuda_kernels({made->step.get()}, disk_cache, &report);
+  attach_cuda_kernels({made->step.get()}, !env().disables("disk_cache"), &report);
   if (!made->step->has_kernel()) {
     made->error = report.not_fused.empty() ? "there is no kernel" : report.not_fused[0].what;
   }
