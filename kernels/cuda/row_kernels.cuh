@@ -11,9 +11,9 @@ namespace ingot {
 inline namespace INGOT_ISA {
 
 template <template <class, int> class F, class S, int kSlots, RowLanes kKnown>
-__global__ void __launch_bounds__(row_threads(kSlots),
+__global__ void __launch_bounds__(row_threads(16 / sizeof(S), kSlots),
                                   row_blocks(16 / sizeof(S), kSlots, F<S, kSlots>::held,
-                                             row_threads(kSlots)))
+                                             row_threads(16 / sizeof(S), kSlots)))
     row_kernel(const typename F<S, kSlots>::Task task, RowShape shape, int shift) {
   wait_for_previous();
   if constexpr (kSlots > 0) shape.slots = kSlots;

@@ -83,10 +83,13 @@ INGOT_DEVICE constexpr bool fits_one_block(Int64 rows, int lanes, int value_widt
   return lanes <= kWarp && rows * lanes <= kMostRowLanes && rows <= kWarp * value_width;
 }
 
-// The largest block of the kernels with so many slots, and how many blocks of a size an SM should
-// hold: what keeps the compiler from spending registers on fewer, larger blocks. `held`: rows that
-// stay in registers, and one for what is made of them element by element.
-INGOT_DEVICE constexpr int row_threads(int slots) { return slots == 1 ? 128 : kMostRowLanes; }
+// The largest block of the kernels with so many slots (16-bit rows of 1025 elements and more may
+// take one a lane), and how many blocks of a size an SM should hold: what keeps the compiler from
+// spending registers on fewer, larger blocks. `held`: rows that stay in registers, and one for what
+// is made of them element by element.
+INGOT_DEVICE constexpr int row_threads(int width, int slots) {
+  return slots == 1 && width != 8 ? 128 : kMostRowLanes;
+}
 INGOT_DEVICE constexpr int row_blocks(int width, int slots, int held, int block) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
   constexpr int most = 1024;

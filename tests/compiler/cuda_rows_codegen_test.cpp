@@ -70,6 +70,25 @@ TEST(CudaRows, AKernelServesManyLengths) {
   EXPECT_EQ(softmax_kernel(DType::f32, 8192), softmax_kernel(DType::f32, 4096));
 }
 
+// A launch with more threads than its kernel was made for fails on a GPU, and nowhere else.
+TEST(CudaRows, NoBlockIsLargerThanItsKernelAllows) {
+  for (const int width : {2, 4, 8}) {
+    for (i64 n = 1; n <= kLongRow + 1; ++n) {
+      const RowShape shape = row_shape(n, width);
+      CudaRows rows;
+      rows.lanes = shape.lanes;
+      rows.together = rows_per_block(shape.lanes);
+      const int threads = rows.threads();
+      ASSERT_LE(threads, row_threads(width, shape.slots)) << n << " in vectors of " << width;
+      ASSERT_LE(threads, rows.most_threads()) << n << " in vectors of " << width;
+      // Generated kernels find their row by that.
+      if (rows.together > 1) {
+        ASSERT_EQ(threads, rows.most_threads());
+      }
+    }
+  }
+}
+
 TEST_F(CudaRowsCodegen, F32) { compile_all(DType::f32, 90); }
 TEST_F(CudaRowsCodegen, BF16) { compile_all(DType::bf16, 75); }
 
