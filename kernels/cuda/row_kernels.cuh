@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(row_threads(16 / sizeof(S), kSlots),
 // Whether a formula has kernels of their own for rows of whole warps.
 template <class Formula>
 inline constexpr bool knows_warps = requires {
-  Formula::knows_warps;
+  typename Formula::knows_warps;
 };
 
 // kHeld: whether there are kernels that hold their row in registers. These take whole vectors; all

@@ -24,7 +24,7 @@ __device__ __forceinline__ void with_parameters(const LaneOf<kSlots>& at, const 
 template <class S, int kSlots>
 struct LayerNorm {
   using Task = LayerNormTask;
-  static constexpr bool knows_warps = true;
+  using knows_warps = void;
   static constexpr int held = 2;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
     using T = typename ComputeTypeOf<S>::type;

@@ -11,7 +11,7 @@ namespace {
 template <class S, int kSlots>
 struct Softmax {
   using Task = RowTask;
-  static constexpr bool knows_warps = true;
+  using knows_warps = void;
   static constexpr int held = 1;
   static __device__ __forceinline__ void run(const LaneOf<kSlots>& at, Int64 row, const Task& p) {
     auto x = row_values<S, kSlots>(at, p, p.in[0], row);
