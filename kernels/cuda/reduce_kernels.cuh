@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(turn_threads(turn_vectors<Op, Load> / kSlots),
   wait_for_previous();
   using R = typename Op::Reducer;
   constexpr int kTurns = turn_vectors<Op, Load> / kSlots;
-  // Of four elements lanes hold several vectors in rows of whole warps only.
+  // Of four elements lanes hold several vectors in rows of whole warps only: of any number here.
   constexpr bool kWarps = Load::width == 4 && kSlots > 1;
   constexpr RowLanes kKnown = kWarps ? RowLanes::few_warps : RowLanes::any;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, place = thread % kWarp;

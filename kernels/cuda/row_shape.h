@@ -16,10 +16,10 @@ INGOT_DEVICE constexpr int vector_width(int item_size) { return 16 / item_size; 
 
 // A warp, or the lanes of a row that takes less than one, has as many neighbouring vectors of the
 // row as it has slots: vector k of them is slot k / span of lane k % span. So neighbours read
-// neighbouring vectors, and from slot to slot it is as far in rows of any length.
+// neighbouring vectors, and slots of whole warps are as far apart in rows of any length.
 struct RowShape {
   int lanes;  // a power of two up to 64, else a multiple of 32
-  int slots;  // vectors a lane holds; 0: any number, read again on each pass
+  int slots;  // vectors a lane holds; 0: any number, `lanes` apart, read again on each pass
 
   INGOT_DEVICE constexpr int span() const { return lanes < kWarp ? lanes : kWarp; }
 };
@@ -35,7 +35,7 @@ INGOT_DEVICE constexpr RowLanes row_lanes(int lanes) {
                               : RowLanes::many_warps;
 }
 
-// Slots that rows are held in: 1, 2, 4, 6, 8 vectors of four elements, up to 4 of more.
+// Slots that rows are held in: 1, 2, 4, 6, 8 vectors of four elements, up to 4 of others.
 INGOT_DEVICE constexpr int most_slots(int width) { return width == 4 ? 8 : 4; }
 
 INGOT_DEVICE constexpr int lanes_for(Int64 vectors) {

@@ -55,8 +55,9 @@ std::string softmax_kernel(DType t, i64 n) {
   return kernel_of(b.segment);
 }
 
-// A new length asks for a kernel only where a lane holds another number of vectors, or where the
-// vectors are cut short for the first time.
+// A new length asks for a kernel only where a lane holds another number of vectors, where the last
+// vector is cut short or a row fills its block for the first time, or where it takes another of a
+// part of a warp, a warp, a few and many.
 TEST(CudaRows, AKernelServesManyLengths) {
   std::set<std::string> of_words;
   for (i64 n = 2; n <= 1024; ++n) of_words.insert(softmax_kernel(DType::f32, n));
