@@ -14,6 +14,7 @@ inline namespace INGOT_ISA {
 struct ColumnLane {
   Int64 begin, end;  // rows of the piece
   int lane, lanes;   // of the rows
+  int side;          // threads side by side
 };
 
 // Of a row lane: load(r, u) -> States of row r + u * at.lanes, added up in order from row
@@ -81,15 +82,14 @@ __device__ __forceinline__ States<R, kWidth> reduce_row_lane(const ColumnLane& a
 }
 
 // The states of this thread's columns over all rows of the piece, in the threads of row lane 0. To
-// be called once in a kernel, by all kColumnThreads threads; thread t is row lane
-// t / (kColumnThreads / lanes).
+// be called once in a kernel, by all kColumnThreads threads; thread t is row lane t / side.
 template <class R, int kWidth, class Load>
 __device__ __forceinline__ States<R, kWidth> reduce_column(const ColumnLane& at, const Load& load) {
   States<R, kWidth> sum = reduce_row_lane<R, kWidth>(at, load);
   // In halves: warps first, by the first one alone, then its own threads.
   constexpr int kWarps = kColumnThreads / kWarp;
   __shared__ typename R::State of_warp[kWidth][kColumnThreads];
-  const int thread = static_cast<int>(threadIdx.x), side = kColumnThreads / at.lanes;
+  const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll
   for (int e = 0; e < kWidth; ++e) of_warp[e][thread] = sum.v[e];
   __syncthreads();
@@ -104,7 +104,7 @@ __device__ __forceinline__ States<R, kWidth> reduce_column(const ColumnLane& at,
 #pragma unroll
       for (int w = 0; w < half; ++w) x[w] = R::merge(x[w], x[w + half]);
     }
-    for (int step = kWarp / 2; step >= side; step /= 2) {
+    for (int step = kWarp / 2; step >= at.side; step /= 2) {
       x[0] = R::merge(x[0], shuffle_xor(x[0], step));
     }
     sum.v[e] = x[0];
@@ -118,18 +118,20 @@ struct ColumnBlock {
   Int64 group, piece, col;  // the thread's first column
   ColumnLane rows;
 
-  __device__ __forceinline__ ColumnBlock(Int64 n, Int64 cols, Int64 pieces, Int64 piece_rows,
-                                         int lanes, int width) {
-    const int side = static_cast<int>(threadIdx.x) % lanes;
-    const Int64 strips = (cols + lanes * width - 1) / (lanes * width);
-    const Int64 block = blockIdx.x, outer = block / strips;
-    group = outer / pieces;
-    piece = outer - group * pieces;
-    col = ((block - outer * strips) * lanes + side) * width;
+  __device__ __forceinline__ ColumnBlock(Int64 n, Int64 pieces, Int64 piece_rows, ColumnGrid grid,
+                                         int width) {
+    const int thread = static_cast<int>(threadIdx.x);
+    rows.side = 1 << grid.shift;
+    rows.lanes = kColumnThreads >> grid.shift;
+    rows.lane = thread >> grid.shift;
+    const unsigned block = blockIdx.x, outer = block / grid.strips;
+    const unsigned of_group = static_cast<unsigned>(pieces), whole = outer / of_group;
+    group = whole;
+    piece = outer - whole * of_group;
+    const Int64 lane = Int64(block - outer * grid.strips) << grid.shift;
+    col = (lane + (thread & (rows.side - 1))) * width;
     rows.begin = piece * piece_rows;
     rows.end = rows.begin + piece_rows < n ? rows.begin + piece_rows : n;
-    rows.lane = static_cast<int>(threadIdx.x) / lanes;
-    rows.lanes = kColumnThreads / lanes;
   }
 };
 

@@ -2,7 +2,7 @@
 // How columns lie on the threads of a block, and how their rows are cut into pieces. Owns: this
 // rule, which the bits of every column reduction depend on. Must not know: formulas, memory.
 // Freestanding.
-#include <ingot/kernels/ops/scalar.h>
+#include <ingot/kernels/cuda/row_shape.h>
 
 namespace ingot {
 inline namespace INGOT_ISA {
@@ -15,6 +15,19 @@ INGOT_DEVICE constexpr int column_lanes(Int64 cols, int width) {
   while (lanes < kMostColumnLanes && lanes * width < cols) lanes *= 2;
   return lanes;
 }
+
+// What the blocks of a launch share. A kernel that divided by these in 64 bits would take as long
+// for that as for a small reduction's loads.
+struct ColumnGrid {
+  int shift;        // log2 of the threads side by side
+  unsigned strips;  // blocks side by side
+
+  INGOT_DEVICE constexpr ColumnGrid(Int64 cols, int width) {
+    const int lanes = column_lanes(cols, width);
+    shift = log2_of(lanes);
+    strips = static_cast<unsigned>((cols + lanes * width - 1) / (lanes * width));
+  }
+};
 
 struct ColumnPieces {
   Int64 count, rows;  // pieces, and rows of each but the last

@@ -259,11 +259,11 @@ struct ColumnPieceLoad {
 
 template <class Op, class Load>
 __global__ void __launch_bounds__(kColumnThreads)
-    reduce_columns_kernel(const ReduceTask p, int lanes) {
+    reduce_columns_kernel(const ReduceTask p, const ColumnGrid grid) {
   wait_for_previous();
   using T = typename Op::Value;
   constexpr int width = Load::width;
-  const ColumnBlock at(p.n, p.cols, p.pieces, p.piece, lanes, width);
+  const ColumnBlock at(p.n, p.pieces, p.piece, grid, width);
   const Int64 rest = p.cols - at.col, first = row_begin(p.at, at.group) + at.col;
   const int left = rest < 0 ? 0 : rest < width ? static_cast<int>(rest) : width;
   const Int64 result = at.group * p.cols + at.col;
@@ -315,11 +315,9 @@ void launch_rows_of(const ReduceTask& task) {
 
 template <class Op, class Load>
 void launch_columns_of(const ReduceTask& task) {
-  const int lanes = column_lanes(task.cols, Load::width);
-  const Int64 strip = Int64(lanes) * Load::width;
-  launch(reduce_columns_kernel<Op, Load>,
-         {task.groups * task.pieces * ((task.cols + strip - 1) / strip), kColumnThreads}, task,
-         lanes);
+  const ColumnGrid grid(task.cols, Load::width);
+  launch(reduce_columns_kernel<Op, Load>, {task.groups * task.pieces * grid.strips, kColumnThreads},
+         task, grid);
 }
 
 template <class Op, class Load, bool kColumns>

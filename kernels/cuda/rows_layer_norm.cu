@@ -94,12 +94,12 @@ struct NormTerms {
 
 template <class S, bool kWhole>
 __global__ void __launch_bounds__(kColumnThreads)
-    norm_parameters_kernel(const NormParametersTask p, int lanes) {
+    norm_parameters_kernel(const NormParametersTask p, const ColumnGrid grid) {
   wait_for_previous();
   using Terms = NormTerms<S, kWhole>;
   using T = typename Terms::T;
   constexpr int width = Terms::width;
-  const ColumnBlock at(p.rows, p.cols, p.pieces, p.piece, lanes, width);
+  const ColumnBlock at(p.rows, p.pieces, p.piece, grid, width);
   const Int64 rest = p.cols - at.col;
   const int left = rest < 0 ? 0 : rest < width ? static_cast<int>(rest) : width;
   const Terms terms{{static_cast<const S*>(p.dy) + at.col, p.vectors},
@@ -123,11 +123,10 @@ __global__ void __launch_bounds__(kColumnThreads)
 template <class S>
 void launch_parameters(const NormParametersTask& task) {
   constexpr int width = 16 / sizeof(S);
-  const int lanes = column_lanes(task.cols, width);
-  const Int64 strip = Int64(lanes) * width;
+  const ColumnGrid grid(task.cols, width);
   const bool whole = task.vectors && task.cols % width == 0;
   launch(whole ? norm_parameters_kernel<S, true> : norm_parameters_kernel<S, false>,
-         {task.pieces * ((task.cols + strip - 1) / strip), kColumnThreads}, task, lanes);
+         {task.pieces * grid.strips, kColumnThreads}, task, grid);
 }
 
 }  // namespace
