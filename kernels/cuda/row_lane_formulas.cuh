@@ -332,12 +332,16 @@ __device__ __forceinline__ void layer_norm_backward_row(
      dy, x, weight);
 }
 
-// cross_entropy_row(). `at_target` and `target_weight` are x[target] and weight[target].
-template <int kSlots, class Load>
+// x[target] and weight[target] of a row.
+template <class T>
+struct TargetValues {
+  Num<T> x, weight;
+};
+// cross_entropy_row(). of_target() -> TargetValues, called when the row has been read, so that both
+// are on their way at once.
+template <int kSlots, class Load, class OfTarget>
 __device__ __forceinline__ auto cross_entropy_lanes(const LaneOf<kSlots>& at, const Load& load,
-                                                    Num<typename Load::Value> at_target,
-                                                    const Load& weight,
-                                                    Num<typename Load::Value> target_weight,
+                                                    const OfTarget& of_target, const Load& weight,
                                                     Num<typename Load::Value> smoothing) {
   using T = typename Load::Value;
   using R = ValueReducer<rows::SumRow, T>;
@@ -345,7 +349,8 @@ __device__ __forceinline__ auto cross_entropy_lanes(const LaneOf<kSlots>& at, co
   RowValues<kSlots, Load> x(at, load);
   const rows::RowLogSum<T> row = log_sum_lanes<false, kSlots>(at, x).sums;
   const auto l = [=](Num<T> v) { return row.log_total - (v - row.max); };
-  Num<T> loss = weight.given() ? target_weight * l(at_target) : l(at_target);
+  const TargetValues<T> target = of_target();
+  Num<T> loss = weight.given() ? target.weight * l(target.x) : l(target.x);
   if (smoothing.v != 0) {
     const Num<T> all = reduce_over<R, 2, kSlots, Load>(at, [&](int slot, auto i, auto left) {
       const auto v = x.get(slot, i, left);

@@ -11,12 +11,15 @@ namespace {
 
 enum class Target : int { none, ignored, wrong, present };
 
-// What the target of a row is. Reported by one lane.
+// The target of a row, if there is such a row.
+__device__ __forceinline__ Int64 load_target(const CrossEntropyTask& p, Int64 row) {
+  return row < p.rows ? p.target[row] : 0;
+}
+// What it is. Reported by one lane.
 template <class Lane>
-__device__ __forceinline__ Target target_of(const CrossEntropyTask& p, const Lane& at, Int64 row,
-                                            Int64& target) {
+__device__ __forceinline__ Target kind_of(const CrossEntropyTask& p, const Lane& at, Int64 row,
+                                          Int64 target) {
   if (row >= p.rows) return Target::none;
-  target = p.target[row];
   if (target == p.ignored) return Target::ignored;
   if (target >= 0 && target < p.n) return Target::present;
   if (at.lane == 0) report_fault(p.fault, target, p.n);
@@ -53,19 +56,21 @@ struct CrossEntropy {
     using T = typename ComputeTypeOf<S>::type;
     const auto x = load_row<S, kSlots>(p, p.in[0], row);
     const RowLoad<S, (kSlots > 0)> weight{static_cast<const S*>(p.weight), p.vectors};
-    Int64 target = 0;
-    const Target kind = target_of(p, at, row, target);
-    const bool counts = kind == Target::present;
-    Num<T> at_target(0), target_weight(counts ? 1 : 0);
-    if (counts) {
-      at_target = widen(x.x[target]);
-      if (weight.given()) target_weight = widen(weight.x[target]);
-    }
+    const Int64 target = load_target(p, row);
+    Target kind = Target::none;
+    TargetValues<T> of_target{Num<T>(0), Num<T>(0)};
+    const auto look = [&] {
+      kind = kind_of(p, at, row, target);
+      if (kind == Target::present) {
+        of_target = {widen(x.x[target]), weight.given() ? widen(weight.x[target]) : Num<T>(1)};
+      }
+      return of_target;
+    };
     const rows::RowLoss<T> result =
-        cross_entropy_lanes<kSlots>(at, x, at_target, weight, target_weight, Num<T>(p.smoothing));
+        cross_entropy_lanes<kSlots>(at, x, look, weight, Num<T>(p.smoothing));
     if (at.lane == 0 && kind != Target::none) {
-      static_cast<T*>(p.loss)[row] = counts ? result.loss.v : T(0);
-      static_cast<T*>(p.target_weight)[row] = target_weight.v;
+      static_cast<T*>(p.loss)[row] = kind == Target::present ? result.loss.v : T(0);
+      static_cast<T*>(p.target_weight)[row] = of_target.weight.v;
       static_cast<T*>(p.logsumexp)[row] = result.logsumexp.v;
     }
     if (p.at_once) add_up<T>(p);
@@ -82,8 +87,8 @@ struct CrossEntropyBackward {
     const auto x = load_row<S, kSlots>(p, p.in[0], row);
     const auto dx = store_row<S, kSlots>(p, row);
     const RowLoad<S, (kSlots > 0)> weight{static_cast<const S*>(p.weight), p.vectors};
-    Int64 target = 0;
-    const Target kind = target_of(p, at, row, target);
+    const Int64 target = load_target(p, row);
+    const Target kind = kind_of(p, at, row, target);
     if (kind == Target::none) return;
     if (kind != Target::present) {
       RowVector<T, x.width> zero;
