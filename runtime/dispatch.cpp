@@ -40,7 +40,7 @@ class Metas {
 };
 
 template <class E>
-[[noreturn]] void refuse(const Call& call, const std::string& text) {
+[[noreturn, gnu::cold, gnu::noinline]] void refuse(const Call& call, const std::string& text) {
   throw E(op_error_text(text, call.op, Metas(call).begin(), call.n_in, call.loc), call.op.name,
           call.loc);
 }
