@@ -59,6 +59,16 @@ class CallScope {
   bool outermost_;
 };
 
+// f(x, loc): a module's handle or an op, whose errors name the line that they are given. A generic
+// lambda is not asked: its body may not compile for a Loc.
+template <class F>
+concept TakesLoc = (std::is_pointer_v<F> || requires { typename F::ImplType; }) &&
+                   std::is_invocable_v<F&, const Tensor&, Loc>;
+template <class... A>
+inline constexpr bool kOneTensor = false;
+template <class X>
+inline constexpr bool kOneTensor<X> = std::is_same_v<std::remove_cvref_t<X>, Tensor>;
+
 }  // namespace compiler
 
 // A compiled function. Copies share what was recorded; calls may come from several threads. One
@@ -72,7 +82,8 @@ class Compiled {
 
   // Gives eager's result: bits, host state and errors. fn runs exactly once.
   template <class... A>
-  auto operator()(A&&... args) const -> std::invoke_result_t<F&, A...> {
+  requires(!(compiler::TakesLoc<F> && compiler::kOneTensor<A...>)) auto operator()(
+      A&&... args) const -> std::invoke_result_t<F&, A...> {
     using Result = std::invoke_result_t<F&, A...>;
     compiler::CallScope scope(held());
     if (scope.outermost()) {
@@ -89,6 +100,10 @@ class Compiled {
       scope.finish();  // parameters are dead, the result is held here
       return result;
     }
+  }
+
+  auto operator()(const Tensor& x, Loc loc = Loc::here()) const requires compiler::TakesLoc<F> {
+    return operator()<const Tensor&, Loc>(x, std::move(loc));
   }
 
   // Records the path of these arguments now; the call is a real one.
