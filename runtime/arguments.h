@@ -23,7 +23,7 @@ auto with_line(const char* op, Loc loc, F f) {
 
 // Runs f, which makes up `op` from other ops: an Error of one of these becomes one of `op`.
 template <class F>
-auto as_op(const char* op, F f) {
+decltype(auto) as_op(const char* op, F f) {
   try {
     return f();
   } catch (const Error& e) {

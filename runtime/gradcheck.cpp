@@ -3,8 +3,7 @@
 #include <ostream>
 #include <random>
 
-#include <ingot/kernels/core/check.h>
-#include <ingot/kernels/core/check_at.h>
+#include <ingot/runtime/arguments.h>
 #include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/gradcheck.h>
 #include <ingot/runtime/ops.h>
@@ -34,7 +33,7 @@ class Gradcheck {
             const GradcheckOptions& options, Loc loc)
       : fn_(fn), options_(options), loc_(loc), random_(options.seed) {
     bool any_requires = false;
-    for (const Tensor& t : inputs) any_requires |= t.requires_grad();
+    for (const Tensor& t : inputs) any_requires |= given(t, "gradcheck", loc).requires_grad();
     for (const Tensor& t : inputs) {
       checked_.push_back(t.is_floating_point() && (t.requires_grad() || !any_requires));
       inputs_.push_back(t.is_floating_point() ? t.detach(loc).to(DType::f64, loc).clone(loc)
@@ -90,8 +89,8 @@ class Gradcheck {
       leaves[i].requires_grad_();
     }
     const Tensor y = fn_(leaves);
-    INGOT_CHECK_AT("gradcheck", loc_, y.is_floating_point(), "the result is {}, not floating",
-                   describe(y.meta()));
+    INGOT_CHECK_AT("gradcheck", loc_, given(y, "gradcheck", loc_).is_floating_point(),
+                   "the result is {}, not floating", describe(y.meta()));
     INGOT_CHECK_AT("gradcheck", loc_, y.requires_grad(),
                    "the result has no history: an op between the inputs and it has no gradient (a "
                    "row without grad), or the function detaches");

@@ -89,7 +89,9 @@ Tensor layer_norm(const Tensor& x, Dims normalized, const Tensor& weight, const 
   attrs.add_scalar(eps);
   const Tensor* in[] = {&x, optional(weight), optional(bias)};
   Tensor out[3];
-  dispatch({structured_op<structured::LayerNorm>, in, 3, attrs, loc}, out);
+  as_op("layer_norm", [&] {
+    dispatch({structured_op<structured::LayerNorm>, in, 3, attrs, loc}, out);
+  });
   return out[0];
 }
 
@@ -114,13 +116,13 @@ std::pair<Tensor, Tensor> layer_norm_backward_params(const Tensor& dy, const Ten
 
 Tensor dropout(const Tensor& x, double p, bool training, Loc loc) {
   INGOT_CHECK_AT("dropout", loc, p >= 0 && p <= 1, "p must be in [0, 1], got {}", p);
-  if (!training || p == 0) return x;
+  if (!training || p == 0) return given(x, "dropout", loc);
   Attrs attrs;
   attrs.add_scalar(p);
   attrs.add_scalar(p == 1 ? 0.0 : 1 / (1 - p));
   const Tensor* in[] = {&x};
   Tensor out[2];
-  dispatch({structured_op<structured::Dropout>, in, 1, attrs, loc}, out);
+  as_op("dropout", [&] { dispatch({structured_op<structured::Dropout>, in, 1, attrs, loc}, out); });
   return out[0];
 }
 

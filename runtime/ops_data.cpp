@@ -11,11 +11,16 @@ namespace ingot {
 
 namespace {
 
+// x, a leaf when the options ask for one.
+Tensor with_grad(const char* op, Tensor x, const TensorOptions& options, Loc loc) {
+  if (options.requires_grad_set()) as_op(op, [&] { x.requires_grad_(true, loc); });
+  return x;
+}
+
 template <class Row>
 Tensor create(const Attrs& attrs, const TensorOptions& options, Loc loc) {
   Tensor out = dispatch({structured_op<Row>, nullptr, 0, attrs, loc, options.device()});
-  if (options.requires_grad_set()) out.requires_grad_(true, loc);
-  return out;
+  return with_grad(structured_op<Row>.name, std::move(out), options, loc);
 }
 
 TensorOptions like(const Tensor& x, const TensorOptions& o) {
@@ -156,7 +161,7 @@ Tensor eye(i64 n, TensorOptions options, Loc loc) {
     const Tensor hit = eq(unsqueeze(i, 0, loc), Arg(unsqueeze(i, 1, loc), loc));
     return hit.to(options.dtype(), loc);
   });
-  return options.requires_grad_set() ? out.requires_grad_(true, loc) : out;
+  return with_grad("eye", std::move(out), options, loc);
 }
 
 Tensor rand(Dims sizes, TensorOptions options, Loc loc) {
@@ -187,7 +192,7 @@ Tensor randperm(i64 n, TensorOptions options, Loc loc) {
     const Tensor order = topk(keys, n, 0, false, loc).indices;
     return options.has_dtype() ? order.to(options.dtype(), loc) : order;
   });
-  return options.requires_grad_set() ? out.requires_grad_(true, loc) : out;
+  return with_grad("randperm", std::move(out), options, loc);
 }
 
 Tensor& Tensor::uniform_(double low, double high, Loc loc) {
@@ -253,7 +258,9 @@ Tensor& Tensor::fill_(Scalar value, Loc loc) {
   return *this;
 }
 
-Tensor& Tensor::zero_(Loc loc) { return fill_(0, loc); }
+Tensor& Tensor::zero_(Loc loc) {
+  return as_op("zero_", [&]() -> Tensor& { return fill_(0, loc); });
+}
 
 void Tensor::operator=(const Arg& value) && {
   if (value.tensor != nullptr) {
@@ -283,9 +290,11 @@ Tensor stack(const std::vector<Tensor>& tensors, int axis, Loc loc) {
   INGOT_CHECK_AT("stack", loc, !tensors.empty(), "no tensors given");
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) (void)given(t, "stack", loc);
-  for (const Tensor& t : tensors) rows.push_back(unsqueeze(t, axis, loc));
-  if (axis < 0) axis += rows[0].dim();
-  return cat(rows, axis, loc);
+  return as_op("stack", [&] {
+    for (const Tensor& t : tensors) rows.push_back(unsqueeze(t, axis, loc));
+    if (axis < 0) axis += rows[0].dim();
+    return cat(rows, axis, loc);
+  });
 }
 
 Tensor flip(const Tensor& x, Dims axes, Loc loc) {

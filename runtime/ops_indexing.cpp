@@ -34,6 +34,7 @@ Resolved resolve(const Tensor& self, const std::vector<Index>& entries, Loc loc)
   std::vector<i64> mask_sizes;  // of each entry: what a mask's axis must fit, or -1
   (void)given(self, "index", loc);
   for (const Index& e : entries) {
+    if (e.by_tensor) (void)given(e.tensor, "index", loc);
     if (!e.tensor.defined() || e.tensor.dtype() != DType::boolean) {
       flat.push_back(e.tensor.defined() ? Index(as_index(e.tensor, loc)) : e);
       mask_sizes.push_back(-1);
@@ -171,24 +172,23 @@ const Tensor Tensor::operator[](TensorAt at) const { return index({Index(at.tens
 
 Tensor& Tensor::index_put_(const std::vector<Index>& entries, const Arg& values, bool accumulate,
                            Loc loc) {
-  Resolved r = resolve(*this, entries, loc);
-  Tensor v =
-      values.tensor != nullptr
-          ? values.tensor->to(TensorOptions(dtype()), loc)
-          : as_op("index_put_", [&] { return scalar_tensor(values.scalar, options(), loc); });
-  if (r.axes.empty()) {
-    if (accumulate) {
+  as_op("index_put_", [&] {
+    Resolved r = resolve(*this, entries, loc);
+    Tensor v = values.tensor != nullptr ? values.tensor->to(TensorOptions(dtype()), loc)
+                                        : scalar_tensor(values.scalar, options(), loc);
+    if (!r.axes.empty()) {
+      put(r.x, r.axes, r.indices.data(), v, accumulate, loc);
+    } else if (accumulate) {
       r.x.add_(Arg(v, loc));
     } else {
       r.x.copy_(v, loc);
     }
-  } else {
-    put(r.x, r.axes, r.indices.data(), v, accumulate, loc);
-  }
+  });
   return *this;
 }
 
 Tensor nonzero(const Tensor& x, Loc loc) {
+  (void)given(x, "nonzero", loc);
   // The result's size depends on the values: they are read here.
   std::vector<bool> hit = x.to_vector<bool>(loc);
   std::vector<i64> positions;

@@ -75,8 +75,12 @@ Tensor amax(const Tensor& x, Dims axes, bool keepdim, Loc loc) {
 Tensor amin(const Tensor& x, Dims axes, bool keepdim, Loc loc) {
   return reduce<structured::Amin>(x, axes, keepdim, loc);
 }
-Tensor max(const Tensor& x, Loc loc) { return amax(x, {}, false, loc); }
-Tensor min(const Tensor& x, Loc loc) { return amin(x, {}, false, loc); }
+Tensor max(const Tensor& x, Loc loc) {
+  return as_op("max", [&] { return amax(x, {}, false, loc); });
+}
+Tensor min(const Tensor& x, Loc loc) {
+  return as_op("min", [&] { return amin(x, {}, false, loc); });
+}
 ValuesIndices max(const Tensor& x, int axis, bool keepdim, Loc loc) {
   return with_index<structured::MaxDim>(x, axis, keepdim, loc);
 }

@@ -189,6 +189,7 @@ Tensor Tensor::operator[](At i) const { return ingot::select(*this, 0, i.index, 
 
 Tensor Tensor::operator[](Views views) const {
   const Loc loc = views.size() == 0 ? Loc::here() : views.begin()->loc;
+  (void)given(*this, "index", loc);
   int consumed = 0, ellipses = 0;
   for (const ViewIndex& v : views) {
     consumed += v.kind == ViewIndex::Kind::index || v.kind == ViewIndex::Kind::slice ? 1 : 0;

@@ -25,7 +25,10 @@ class TensorOptions {
   TensorOptions(DType t) : dtype_(t) {}
   TensorOptions(DeviceType d) : device_(Device(d)) {}
   TensorOptions(Device d) : device_(d) {}
-  TensorOptions(const char* d, Loc loc = Loc::here()) : device_(Device(d, loc)) {}
+  // A template, so that a literal 0 is no text: arange(-3, 0).
+  template <std::convertible_to<const char*> S>
+  requires(!std::same_as<S, std::nullptr_t>) TensorOptions(const S& d, Loc loc = Loc::here())
+      : device_(Device(d, loc)) {}
   TensorOptions(DType t, Device d) : dtype_(t), device_(d) {}
 
   TensorOptions dtype(DType t) const;
@@ -363,9 +366,10 @@ class Index {
  public:
   template <std::convertible_to<ViewIndex> V>
   Index(V view) : view(view) {}
-  Index(const Tensor& t) : view(0), tensor(t) {}
+  Index(const Tensor& t) : view(0), tensor(t), by_tensor(true) {}
   ViewIndex view;
   Tensor tensor;
+  bool by_tensor = false;  // also when the tensor is undefined: an Error
 };
 
 struct ValuesIndices {

@@ -168,7 +168,7 @@ Tensor from_vector(const std::vector<T>& values, Dims sizes, TensorOptions optio
     const DType t = options.has_dtype() ? options.dtype() : m.dtype;
     return host.to(TensorOptions(t, options.device()), loc);
   });
-  if (options.requires_grad_set()) out.requires_grad_(true, loc);
+  if (options.requires_grad_set()) as_op("from_vector", [&] { out.requires_grad_(true, loc); });
   return out;
 }
 
@@ -195,7 +195,7 @@ Tensor from_blob(void* data, Dims sizes, TensorOptions options, Loc loc) {
   Ref<Storage> storage = Storage::borrow(data, bytes, m.device);
   if (t_interceptor != nullptr) storage->transient = t_interceptor->transients = true;
   Tensor out(TensorImpl::create(std::move(storage), m, 0));
-  if (options.requires_grad_set()) out.requires_grad_(true, loc);
+  if (options.requires_grad_set()) as_op("from_blob", [&] { out.requires_grad_(true, loc); });
   return out;
 }
 

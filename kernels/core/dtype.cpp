@@ -6,7 +6,7 @@
 namespace ingot {
 
 Device::Device(const char* text, Loc loc) {
-  std::string_view s = text;
+  std::string_view s = text == nullptr ? "" : text;
   if (s == "cpu") return;
   bool ok =
       s.substr(0, 4) == "cuda" && (s.size() == 4 || (s.size() > 5 && s.size() < 8 && s[4] == ':'));

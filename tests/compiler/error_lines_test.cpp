@@ -81,7 +81,19 @@ TEST(ErrorLines, OfCreation) {
       REFUSED("Device", Device(kCUDA, 100)),
       REFUSED("Device", zeros({2}, "gpu")),
       REFUSED("Device", whole.to("gpu")),
+      REFUSED("Device", Device(static_cast<const char*>(nullptr))),
+      REFUSED("arange", arange(2, requires_grad())),
+      REFUSED("eye", eye(2, dtype(kInt64).requires_grad())),
+      REFUSED("randperm", randperm(2, requires_grad())),
+      REFUSED("from_vector", from_vector(std::vector<int>{1}, {1}, requires_grad())),
+      REFUSED("from_blob", from_blob(values, {2}, dtype(kInt64).requires_grad())),
   });
+}
+
+TEST(ErrorLines, ALiteralZeroIsANumber) {
+  EXPECT_TRUE(has_values(arange(-2, 0), {-2, -1}));
+  static_assert(!std::is_convertible_v<int, TensorOptions>);
+  static_assert(!std::is_convertible_v<std::nullptr_t, TensorOptions>);
 }
 
 TEST(ErrorLines, OfElementwiseOps) {
@@ -138,6 +150,14 @@ TEST(ErrorLines, OfViewsAndIndices) {
       REFUSED("index", x.index({at, at, at})),
       REFUSED("index", x.index({ones({}, kBool)})),
       REFUSED("index_put_", y.index_put_({at}, 1)),
+      REFUSED("index_put_", y.index_put_({5}, 1)),
+      REFUSED("index_put_", y.index_put_({0, 0, 0}, 1)),
+      REFUSED("index_put_", y.index_put_({All}, ones({4}))),
+      REFUSED("index_put_", y.index_put_({All}, ones({4}), true)),
+      REFUSED("index_put_", y.index_put_({none}, 1)),
+      REFUSED("index", x[none]),
+      REFUSED("index", x.index({All, none})),
+      REFUSED("index", none[{0, 0}]),
       REFUSED("size", x.size(2)),
       REFUSED("size", none.size(0)),
       REFUSED("item", x.item<float>()),
@@ -147,6 +167,10 @@ TEST(ErrorLines, OfViewsAndIndices) {
       REFUSED("cat", cat({})),
       REFUSED("cat", cat({x, deep})),
       REFUSED("stack", stack({})),
+      REFUSED("stack", stack({x, deep})),
+      REFUSED("stack", stack({x, x}, 5)),
+      REFUSED("nonzero", nonzero(none)),
+      REFUSED("zero_", Tensor().zero_()),
       REFUSED("flip", flip(x, {0, 0})),
       REFUSED("index_select", index_select(x, 0, at)),
       REFUSED("index_add", index_add(x, 0, at, x)),
@@ -170,6 +194,8 @@ TEST(ErrorLines, OfReductionsAndComposites) {
       REFUSED("sum", sum(x, {0, 0})),
       REFUSED("mean", mean(whole)),
       REFUSED("amax", amax(ones({0}))),
+      REFUSED("max", max(ones({0}))),
+      REFUSED("min", min(ones({0}))),
       REFUSED("argmax", argmax(x, 2)),
       REFUSED("topk", topk(x, 9)),
       REFUSED("var", var(whole)),
@@ -181,7 +207,11 @@ TEST(ErrorLines, OfReductionsAndComposites) {
       REFUSED("softmax", softmax(x, 2)),
       REFUSED("log_softmax", log_softmax(x, 2)),
       REFUSED("layer_norm", layer_norm(x, {2})),
+      REFUSED("layer_norm", layer_norm(x, {3}, ones({2}))),
+      REFUSED("layer_norm", layer_norm(whole, {2})),
       REFUSED("dropout", dropout(x, 2)),
+      REFUSED("dropout", dropout(whole)),
+      REFUSED("dropout", dropout(none, 0.5, false)),
       REFUSED("cross_entropy", cross_entropy(x, whole, {.reduction = "max"})),
       REFUSED("cross_entropy", cross_entropy(x, whole, {.label_smoothing = 2})),
       REFUSED("cross_entropy", cross_entropy(x, outside)),
@@ -213,6 +243,7 @@ TEST(ErrorLines, OfGradients) {
       REFUSED("retain_grad", whole.retain_grad()),
       REFUSED("register_hook", x.register_hook(nullptr)),
       REFUSED("gradcheck", gradcheck(sum_of, whole)),
+      REFUSED("gradcheck", gradcheck(sum_of, none)),
   });
 }
 
@@ -263,6 +294,7 @@ TEST(ErrorLines, OfModulesOptimisersAndData) {
   std::vector<Tensor> leaves = {ones({2}, requires_grad())};
   nn::Linear layer(2, 3);
   nn::Linear none = nullptr;
+  const auto compiled = compile(layer);
   expect_lines({
       REFUSED("Linear", nn::Linear(-1, 2)),
       REFUSED("requires_grad_", nn::Linear(2, 2, true, kInt64)),
@@ -271,6 +303,7 @@ TEST(ErrorLines, OfModulesOptimisersAndData) {
       REFUSED("Dropout", nn::Dropout(2)),
       REFUSED("nn", none(x)),
       REFUSED("linear", layer(x)),
+      REFUSED("linear", compiled(x)),
       REFUSED("load_state_dict", layer->load_state_dict({})),
       REFUSED("clip_grad_norm_", nn::utils::clip_grad_norm_(leaves, -1)),
       REFUSED("SGD", optim::SGD({})),
