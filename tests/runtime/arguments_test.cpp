@@ -45,7 +45,7 @@ TEST(Arguments, AnUndefinedOperandIsRefused) {
       {"embedding: operand 0", [&] { (void)embedding(none, i); }},
       {"clone: operand 0", [&] { (void)none.clone(); }},
       {"copy_: operand 1", [&] { (void)y.copy_(none); }},
-      {"fill_: operand 0", [&] { (void)written.zero_(); }},
+      {"zero_: operand 0", [&] { (void)written.zero_(); }},
       {"dropout: operand 0", [&] { (void)dropout(none); }},
       {"relu: an undefined Tensor", [&] { (void)relu(none); }},
       {"add: an undefined Tensor", [&] { (void)(x + none); }},
@@ -139,7 +139,7 @@ TEST(Arguments, AMaskMustFitTheAxesThatItSpans) {
        [&] {
          (void)x.index({All, zeros({3}, kBool)});
        }},
-      {"index: a mask of size 2 does not fit", [&] { x.index_put_({ones({2}, kBool)}, 9); }},
+      {"index_put_: a mask of size 2 does not fit", [&] { x.index_put_({ones({2}, kBool)}, 9); }},
       {"index: a 0-d mask", [&] { (void)x.index({ones({}, kBool)}); }},
       {"more than one Ellipsis",
        [&] {
