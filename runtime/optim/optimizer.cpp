@@ -57,6 +57,13 @@ void Optimizer::prepare_slots(const Tensor& p, State& state, Loc loc) const {
 void Optimizer::step(Loc loc) {
   const ScopedEvent range(Event{EventKind::range, step_range_, loc});
   NoGradGuard no_grad;
+  // All of them first: a step that is refused changes nothing.
+  for (const Tensor& p : parameters_) {
+    const Tensor& g = p.grad();
+    INGOT_CHECK_AT(name_, loc, !g.defined() || (g.sizes() == p.sizes() && g.is_floating_point()),
+                   "the gradient {} does not fit the parameter {}", describe(g.meta()),
+                   describe(p.meta()));
+  }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Tensor& p = parameters_[i];
     if (!p.grad().defined()) continue;

@@ -323,5 +323,17 @@ TEST(Optim, MistakesAreNamed) {
   expect([&] { AdamW(params).set_lr(-2); }, "AdamW: lr must not be negative, got -2");
 }
 
+TEST(Optim, AStepThatIsRefusedChangesNothing) {
+  Tensor p = ones({2}, requires_grad()), q = ones({2}, requires_grad());
+  optim::AdamW optimizer({p, q});
+  p.mutable_grad() = ones({2});
+  q.mutable_grad() = ones({3});
+  EXPECT_THROW(optimizer.step(), Error);
+  EXPECT_TRUE(equal(p.detach(), ones({2})));
+  q.mutable_grad() = ones({2}, kInt64);
+  EXPECT_THROW(optimizer.step(), Error);
+  EXPECT_EQ(optimizer.state_dict()[1].second.item<i64>(), 0);
+}
+
 }  // namespace
 }  // namespace ingot
