@@ -205,6 +205,11 @@ void Entry::count_cut(const std::string& what, Loc where) {
   count_event(figures_.cuts, what, where);
 }
 
+void Entry::note_at_once(const std::string& op, Loc where) {
+  std::lock_guard lock(mutex_);
+  count_event(figures_.not_fused, op + ": the address of its memory was handed out", where);
+}
+
 void Entry::refuse_cut(const std::string& what, Loc where) const {
   throw Error(fmt::format("{}: {} reads a value inside a function compiled with fullgraph; at {}",
                           options_.name, what, to_string(where)),

@@ -55,6 +55,8 @@ class Entry {
   // at_limit: it will not be recorded. Throws then when policy or stance are to refuse.
   void count_miss(const std::string& reason, Loc where, bool at_limit);
   void count_cut(const std::string& what, Loc where);
+  // An op on memory whose address the function has taken.
+  void note_at_once(const std::string& op, Loc where);
   [[noreturn]] void refuse_cut(const std::string& what, Loc where) const;
   void add_eager_us(double us);
 

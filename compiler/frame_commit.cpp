@@ -1,16 +1,12 @@
 // What a stop executes: the plan (commit), or the matched ops one by one (flush); and what becomes
 // of results when that fails.
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 #include <ingot/compiler/entry.h>
 #include <ingot/compiler/frame.h>
 #include <ingot/kernels/core/check.h>
-#include <ingot/runtime/allocator.h>
 #include <ingot/runtime/observer.h>
 #include <ingot/runtime/op_errors.h>
-#include <ingot/runtime/transfer.h>
 
 namespace ingot::compiler {
 
@@ -34,33 +30,69 @@ std::exception_ptr completed(std::exception_ptr error, const OpInfo& op,
 
 void Frame::commit(const TrieNode& stop) {
   if (timed_) replay_ns_ += clock_ns() - mark_;
-  try {
-    for (int b : stop.kept) {
-      Storage& storage = *t_.buffers[static_cast<std::size_t>(b)].storage;
-      bool pending = storage.state.load(std::memory_order_relaxed) == ByteState::pending;
-      if (pending && storage.bytes > 0) storage.materialize();
-    }
-    bind(stop.plan);
-  } catch (const OutOfMemoryError&) {
+  if (!give_bytes(stop)) {
     flush();  // nothing has run yet: eager needs less at a time
     return;
   }
+  bind(stop.plan);
   if (entry_.options().verify) verify_plan(stop.plan);
-  run_plan(stop.plan);
-  for (int b : stop.kept) {
-    t_.buffers[static_cast<std::size_t>(b)].storage->state.store(ByteState::real,
-                                                                 std::memory_order_release);
+  if (!run_plan(stop.plan)) {
+    take_bytes(stop);
+    flush();
+    return;
   }
-  t_.matched.clear();
-  t_.n_attrs = 0;
+  for (int b : stop.kept) {
+    t_.buffer(b).storage->state.store(ByteState::real, std::memory_order_release);
+  }
+  end_segment();
   if (timed_) mark_ = clock_ns();
+}
+
+// The function may catch what the commit throws and go on: the path that was recorded says nothing
+// about that, so the rest of the call is eager.
+void Frame::commit_cut(TrieNode& stop) {
+  try {
+    commit(stop);
+  } catch (...) {
+    state_ = State::eager;
+    recorded_ = true;
+    flush();  // what did not get as far as running, if anything
+    throw;
+  }
+  cursor_ = &stop;
+  next_segment();
+}
+
+void Frame::end_segment() {
+  t_.end_segment();
+  marked_ = 0;
+}
+
+// Memory for what outlives the segment; false, and none, when there is not enough.
+bool Frame::give_bytes(const TrieNode& stop) {
+  try {
+    for (int b : stop.kept) {
+      Storage& storage = *t_.buffer(b).storage;
+      if (storage.data == nullptr && storage.bytes > 0) storage.materialize();
+    }
+    return true;
+  } catch (const OutOfMemoryError&) {
+    take_bytes(stop);
+    return false;
+  }
+}
+
+void Frame::take_bytes(const TrieNode& stop) {
+  for (int b : stop.kept) {
+    if (t_.buffer(b).storage->data != nullptr) t_.buffer(b).storage->drop_bytes();
+  }
 }
 
 void Frame::bind(const SegmentPlan& plan) {
   Binding& binding = t_.binding;
   binding.buffers.resize(plan.buffers.size());
   void** address = binding.buffers.data();
-  for (int b : plan.buffers) *address++ = t_.buffers[static_cast<std::size_t>(b)].storage->data;
+  for (int b : plan.buffers) *address++ = t_.buffer(b).storage->data;
   binding.offsets.resize(plan.values.size());
   i64* offset = binding.offsets.data();
   for (const Source& value : plan.values) {
@@ -77,12 +109,15 @@ void Frame::bind(const SegmentPlan& plan) {
   }
 }
 
-void Frame::run_plan(const SegmentPlan& plan) {
-  int failed = -1;
+// False when there was no memory for the temporaries, and nothing has run.
+bool Frame::run_plan(const SegmentPlan& plan) {
+  int failed = Plan::kNoneFailed;
   try {
     ScopedEvent event({.kind = EventKind::replay, .name = "plan", .loc = entry_.loc()});
     plan.plan->run(t_.binding, &failed);
+    return true;
   } catch (...) {
+    if (failed == Plan::kNoArena) return false;
     std::vector<bool> ran(t_.matched.size(), false);
     for (int k = 0; k < failed; ++k) {
       for (int i : plan.plan->steps()[static_cast<std::size_t>(k)]->ops()) {
@@ -107,7 +142,7 @@ void Frame::poison_ops(const std::vector<bool>& ran, std::exception_ptr error) {
   for (std::size_t i = 0; i < t_.matched.size(); ++i) {
     for (const NewResult& r : t_.matched[i].node->results) {
       if (!r.new_buffer) continue;
-      Storage& storage = *t_.buffers[static_cast<std::size_t>(r.buffer)].storage;
+      Storage& storage = *t_.buffer(r.buffer).storage;
       if (storage.state.load(std::memory_order_relaxed) != ByteState::pending) continue;
       if (ran[i]) {
         storage.state.store(ByteState::real, std::memory_order_release);
@@ -116,14 +151,45 @@ void Frame::poison_ops(const std::vector<bool>& ran, std::exception_ptr error) {
       }
     }
   }
-  t_.matched.clear();
-  t_.n_attrs = 0;
+  end_segment();
+}
+
+// By buffer, the last matched op that touches it.
+void Frame::find_last_uses() {
+  for (std::size_t i = 0; i < t_.matched.size(); ++i) {
+    const TrieNode& node = *t_.matched[i].node;
+    for (const Source& source : node.in) {
+      if (source.kind != Source::none) {
+        t_.buffer(buffer_of(source)).last_use = static_cast<int>(i);
+      }
+    }
+    for (const NewResult& r : node.results) t_.buffer(r.buffer).last_use = static_cast<int>(i);
+  }
+}
+
+// Op by op, memory goes as it does in eager execution: with the last op that needs it.
+void Frame::drop_unused(const TrieNode& node, int place) {
+  const auto drop = [&](int buffer) {
+    CallBuffer& b = t_.buffer(buffer);
+    if (b.last_use != place || b.write_waits) return;
+    b.last_use = -1;
+    t_.let_go(b);
+    if (b.produced && !b.has_handles() && b.storage->data != nullptr) b.storage->drop_bytes();
+  };
+  for (const Source& source : node.in) {
+    if (source.kind != Source::none) drop(buffer_of(source));
+  }
+  for (const NewResult& r : node.results) drop(r.buffer);
 }
 
 void Frame::flush() {
   std::size_t next = 0;
+  find_last_uses();
   try {
-    for (; next < t_.matched.size(); ++next) run_matched(t_.matched[next]);
+    for (; next < t_.matched.size(); ++next) {
+      run_matched(t_.matched[next]);
+      drop_unused(*t_.matched[next].node, static_cast<int>(next));
+    }
   } catch (...) {
     std::vector<bool> ran(t_.matched.size(), false);
     for (std::size_t i = 0; i < next; ++i) ran[i] = true;
@@ -139,8 +205,7 @@ void Frame::flush() {
     poison_ops(ran, error);
     std::rethrow_exception(error);
   }
-  t_.matched.clear();
-  t_.n_attrs = 0;
+  end_segment();
 }
 
 void Frame::run_matched(const Matched& m) {
@@ -148,7 +213,7 @@ void Frame::run_matched(const Matched& m) {
   if (node.info->kind == OpKind::view) return;
   std::vector<BufferView> in(node.in.size());
   auto view = [&](int buffer, i64 offset, const Meta& meta) {
-    char* data = static_cast<char*>(t_.buffers[static_cast<std::size_t>(buffer)].storage->data);
+    char* data = static_cast<char*>(t_.buffer(buffer).storage->data);
     return BufferView{data + offset * item_size(meta.dtype), &meta};
   };
   for (std::size_t i = 0; i < node.in.size(); ++i) {
@@ -162,7 +227,7 @@ void Frame::run_matched(const Matched& m) {
   BufferView out[kMaxOutputs];
   for (std::size_t r = 0; r < node.results.size(); ++r) {
     const NewResult& result = node.results[r];
-    Storage& storage = *t_.buffers[static_cast<std::size_t>(result.buffer)].storage;
+    Storage& storage = *t_.buffer(result.buffer).storage;
     if (result.new_buffer && storage.data == nullptr && storage.bytes > 0) storage.materialize();
     i64 offset = t_.results[static_cast<std::size_t>(node.first_result) + r].offset;
     out[r] = view(result.buffer, offset, result.meta);
@@ -173,96 +238,7 @@ void Frame::run_matched(const Matched& m) {
              node.loc);
   for (const NewResult& r : node.results) {
     if (!r.new_buffer) continue;
-    t_.buffers[static_cast<std::size_t>(r.buffer)].storage->state.store(ByteState::real,
-                                                                        std::memory_order_release);
-  }
-}
-
-namespace {
-
-struct BytesOn {
-  BytesOn(std::size_t n, Device where) : bytes(n), device(where), data(allocate(n, where)) {}
-  BytesOn(BytesOn&& o) noexcept
-      : bytes(o.bytes), device(o.device), data(std::exchange(o.data, nullptr)) {}
-  ~BytesOn() { deallocate(data, bytes, device); }
-  std::size_t bytes;
-  Device device;
-  void* data;
-};
-
-// The first element in which two dense runs differ; NaNs of any sign and payload are equal.
-template <class T>
-i64 first_difference(const void* a, const void* b, std::size_t bytes) {
-  const T *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
-  for (std::size_t i = 0; i < bytes / sizeof(T); ++i) {
-    if (std::memcmp(&x[i], &y[i], sizeof(T)) == 0) continue;
-    if (x[i] != x[i] && y[i] != y[i]) continue;
-    return static_cast<i64>(i);
-  }
-  return -1;
-}
-
-i64 first_difference(DType t, Device device, const void* a, const void* b, std::size_t bytes) {
-  if (device.is_cuda()) {
-    const BytesOn x(bytes, kCPU), y(bytes, kCPU);
-    copy_bytes(x.data, kCPU, a, device, bytes);
-    copy_bytes(y.data, kCPU, b, device, bytes);
-    return first_difference(t, kCPU, x.data, y.data, bytes);
-  }
-  if (t == DType::f32) return first_difference<float>(a, b, bytes);
-  if (t == DType::f64) return first_difference<double>(a, b, bytes);
-  return first_difference<unsigned char>(a, b, bytes);
-}
-
-}  // namespace
-
-// Runs the ops one by one on copies, then the plan on the real memory's copies, and compares every
-// buffer that outlives the segment. The caller then runs the plan for real.
-void Frame::verify_plan(const SegmentPlan& plan) {
-  const Segment& segment = plan.plan->segment();
-  auto copy_of = [&](Binding& binding, std::vector<BytesOn>& memory, bool all_temporaries) {
-    for (std::size_t b = 0; b < segment.buffers.size(); ++b) {
-      const Buffer& buffer = segment.buffers[b];
-      Storage& storage = *t_.buffers[static_cast<std::size_t>(plan.buffers[b])].storage;
-      bool outlives = buffer.live && buffer.produced;
-      if (!outlives && !buffer.written && !(all_temporaries && buffer.produced)) continue;
-      const Device device = storage.device;
-      memory.emplace_back(storage.bytes, device);
-      binding.buffers[b] = memory.back().data;
-      if (!buffer.produced) {
-        copy_bytes(memory.back().data, device, storage.data, device, storage.bytes);
-      }
-    }
-  };
-  Binding eager = t_.binding, fused = t_.binding;
-  std::vector<BytesOn> eager_memory, fused_memory;
-  copy_of(eager, eager_memory, true);
-  copy_of(fused, fused_memory, false);
-  try {
-    for (std::size_t i = 0; i < segment.ops.size(); ++i) {
-      if (!segment.ops[i].is_view())
-        make_op_step(segment, static_cast<int>(i))->run(segment, eager);
-    }
-  } catch (...) {
-    return;  // the real run meets the same data
-  }
-  int failed = -1;
-  plan.plan->run(fused, &failed);
-  for (std::size_t i = segment.ops.size(); i-- > 0;) {
-    for (int v : segment.ops[i].out) {
-      auto b = static_cast<std::size_t>(segment.buffer_of(v));
-      const Buffer& buffer = segment.buffers[b];
-      if (segment.ops[i].is_view() || (!buffer.written && !(buffer.live && buffer.produced))) {
-        continue;
-      }
-      if (buffer.produced && !buffer.live) continue;
-      std::size_t bytes = t_.buffers[static_cast<std::size_t>(plan.buffers[b])].storage->bytes;
-      i64 at = first_difference(segment.meta(v).dtype, segment.meta(v).device, eager.buffers[b],
-                                fused.buffers[b], bytes);
-      INGOT_CHECK(at < 0, "verify: {}: compiled {} (at {}) differs from eager at element {} of {}",
-                  entry_.options().name, segment.ops[i].op->name, to_string(segment.ops[i].loc), at,
-                  describe(segment.meta(v)));
-    }
+    t_.buffer(r.buffer).storage->state.store(ByteState::real, std::memory_order_release);
   }
 }
 

@@ -187,7 +187,7 @@ void Plan::plan_arena() {
 }
 
 void Plan::run(Binding& binding, int* failed_step) const {
-  *failed_step = 0;  // nothing has run: the arena may not fit
+  *failed_step = kNoArena;
   std::optional<ArenaMemory> memory[kMaxArenas];
   for (std::size_t k = 0; k < arenas_.size(); ++k) {
     memory[k].emplace(arenas_[k].bytes, arenas_[k].device);
@@ -199,12 +199,13 @@ void Plan::run(Binding& binding, int* failed_step) const {
   for (std::size_t b = 0; cuda::streams_in_use() && b < binding.buffers.size(); ++b) {
     used_on_stream(binding.buffers[b], segment_.buffers[b].device);
   }
+  *failed_step = 0;
   if (graphs_ != nullptr) {
     run_graph(binding, failed_step);
   } else {
     run_steps(binding, failed_step, nullptr);
   }
-  *failed_step = -1;
+  *failed_step = kNoneFailed;
 }
 
 void Plan::run_steps(const Binding& binding, int* failed_step, std::vector<int>* nodes) const {

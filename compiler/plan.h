@@ -44,8 +44,10 @@ class Plan {
   Plan(Segment segment, std::vector<std::unique_ptr<Step>> steps);
   ~Plan();
 
+  static constexpr int kNoneFailed = -1, kNoArena = -2;
   // Runs all steps. Live and bound buffers have addresses in `binding`; the arena is added here.
-  // When something throws, the steps before *failed_step have run.
+  // When something throws, the steps before *failed_step have run; kNoArena: OutOfMemoryError, and
+  // none has.
   void run(Binding& binding, int* failed_step) const;
 
   // From now on calls are CUDA graphs, where the whole plan runs on one GPU.

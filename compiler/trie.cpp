@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 
 #include <ingot/compiler/trie.h>
@@ -19,7 +20,31 @@ Trie::~Trie() {
   }
 }
 
-void Trie::publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain) {
+bool TrieNode::same_step(const TrieNode& o) const {
+  if (kind != o.kind || access != o.access || observed_buffer != o.observed_buffer) return false;
+  if (kept != o.kept || dropped != o.dropped || info != o.info || n_in != o.n_in) return false;
+  if (info == nullptr) return true;
+  return writes == o.writes && device == o.device && no_attrs == o.no_attrs &&
+         attrs.same_structure(o.attrs) && in == o.in && new_slots == o.new_slots &&
+         results == o.results && offset_delta == o.offset_delta && offset_scale == o.offset_scale;
+}
+
+TrieNode* Trie::skip_known(TrieNode* at, Chain* chain) {
+  std::size_t known = 0;
+  for (; known < chain->size(); ++known) {
+    TrieNode* child = at->first_child.load(std::memory_order_acquire);
+    while (child != nullptr && !child->same_step(*(*chain)[known])) {
+      child = child->next_sibling.load(std::memory_order_acquire);
+    }
+    if (child == nullptr) break;
+    at = child;
+  }
+  chain->erase(chain->begin(), chain->begin() + static_cast<std::ptrdiff_t>(known));
+  if (!chain->empty()) chain->front()->parent = at;
+  return at;
+}
+
+void Trie::publish(TrieNode* at, Chain chain) {
   TrieNode* top = nullptr;
   TrieNode* above = nullptr;
   for (std::unique_ptr<TrieNode>& owned : chain) {
@@ -40,7 +65,7 @@ void Trie::publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain) {
 }
 
 std::string difference(const TrieNode& node, const Call& call) {
-  if (node.kind != TrieNode::op) {
+  if (node.info == nullptr) {
     return fmt::format("{} where the recorded call {}", call.op.name,
                        node.kind == TrieNode::end ? "returned" : "read a value");
   }
@@ -73,7 +98,7 @@ std::string difference(const TrieNode& node, const Call& call) {
                      call.op.name);
 }
 
-BuiltSegment build_segment(const std::vector<const TrieNode*>& ops, const std::vector<bool>& live,
+BuiltSegment build_segment(const std::vector<const TrieNode*>& ops, const std::vector<int>& kept,
                            const std::vector<NewSlot>& slots,
                            const std::vector<NewResult>& results) {
   BuiltSegment built;
@@ -116,7 +141,7 @@ BuiltSegment build_segment(const std::vector<const TrieNode*>& ops, const std::v
       Buffer& buffer = s.buffer(s.buffer_of(op.out.back()));
       if (result.new_buffer) {
         buffer.produced = true;
-        buffer.live = live[static_cast<std::size_t>(result.buffer)];
+        buffer.live = std::binary_search(kept.begin(), kept.end(), result.buffer);
         buffer.bytes = result.bytes;
         buffer.device = result.meta.device;
       }

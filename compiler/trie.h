@@ -26,6 +26,7 @@ struct NewSlot {
   Meta meta;
   int buffer;       // equal for slots that share a storage
   bool new_buffer;  // the first slot of its storage
+  bool operator==(const NewSlot&) const = default;
 };
 
 struct NewResult {
@@ -33,6 +34,7 @@ struct NewResult {
   int buffer;
   bool new_buffer;  // no view and not in place
   i64 bytes;        // of a new buffer
+  bool operator==(const NewResult&) const = default;
 };
 
 // A plan, and how its segment's values and buffers map to the path's.
@@ -43,19 +45,28 @@ struct SegmentPlan {
 };
 
 struct TrieNode {
-  enum Kind : std::uint8_t { root, op, cut, end };
+  enum Kind : std::uint8_t {
+    root,
+    op,
+    refusal,  // an op that its check refused, and the function went on: no result, no break
+    fault,    // an op whose kernel refused the bytes, likewise: what waits runs, then the op alone
+    cut,      // bytes or device order were observed
+    end,
+  };
   Kind kind = root;
-  Device device;          // op
-  bool no_attrs = false;  // op: `attrs` is empty
-  int n_in = -1;          // op: the size of `in`
+  Device device;          // of what is compared with a call: op, refusal, fault
+  bool no_attrs = false;  // `attrs` is empty
+  int n_in = -1;          // the size of `in`; -1: not compared with calls
   int writes = -1;
+
+  bool is_stop() const { return kind >= fault; }
 
   // Links come early: a replay walks them.
   std::atomic<TrieNode*> first_child{nullptr};
   std::atomic<TrieNode*> next_sibling{nullptr};
   TrieNode* parent = nullptr;
 
-  // op
+  // op, refusal, fault
   const OpInfo* info = nullptr;
   std::vector<Source> in;
   std::vector<NewResult> results;
@@ -67,13 +78,16 @@ struct TrieNode {
   Attrs attrs;
   Loc loc = Loc::here();
 
-  // cut and end: what was observed, and the produced buffers that must hold bytes after it.
+  // Stops: what was observed, and which of the buffers that the segment produces hold bytes after
+  // it.
   Access access = Access::read;
   int observed_buffer = -1;  // -1: everything (device order)
-  std::vector<bool> live;    // by path buffer
-  std::vector<int> kept;     // the live ones
-  std::vector<int> dropped;  // the others that the segment produces
+  std::vector<int> kept;     // in ascending order
+  std::vector<int> dropped;  // the others
   SegmentPlan plan;
+
+  // Whether a call that reaches one has reached the other, given the same parent.
+  bool same_step(const TrieNode& o) const;
 };
 
 class Trie {
@@ -85,9 +99,12 @@ class Trie {
   // Of a trie for one call: how the call's arguments differ from the known ones.
   std::string miss;
 
-  // Makes a chain of nodes (each the parent of the next) visible below `at`. The caller holds the
-  // entry's mutex; readers need none.
-  static void publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain);
+  using Chain = std::vector<std::unique_ptr<TrieNode>>;  // each the parent of the next
+  // Goes down from `at` along the nodes of the chain that are known there, and takes these from the
+  // chain. Returns where the rest belongs.
+  static TrieNode* skip_known(TrieNode* at, Chain* chain);
+  // Makes a chain visible below `at`. The caller holds the entry's mutex; readers need none.
+  static void publish(TrieNode* at, Chain chain);
 
  private:
   TrieNode* root_;
@@ -102,7 +119,8 @@ struct BuiltSegment {
   std::vector<int> buffers;
   std::vector<Source> values;
 };
-BuiltSegment build_segment(const std::vector<const TrieNode*>& ops, const std::vector<bool>& live,
+// kept: the path buffers that outlive it, ascending.
+BuiltSegment build_segment(const std::vector<const TrieNode*>& ops, const std::vector<int>& kept,
                            const std::vector<NewSlot>& slots,
                            const std::vector<NewResult>& results);
 

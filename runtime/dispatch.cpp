@@ -69,22 +69,32 @@ std::size_t storage_bytes(const Meta& m) {
   return static_cast<std::size_t>(m.numel()) * static_cast<std::size_t>(item_size(m.dtype));
 }
 
-void run(const Call& call, const OpArgs& args, Tensor* out, Ticket* ticket) {
-  const OpInfo& op = call.op;
+// What the op makes of operands like these.
+struct Inferred {
   Meta metas[kMaxOutputs];
   i64 offset = 0;
-  op.infer(op, args, metas, &offset);
+};
+
+void infer(const Call& call, const OpArgs& args, Inferred* result) {
+  const OpInfo& op = call.op;
+  op.infer(op, args, result->metas, &result->offset);
+  if (call.writes < 0) return;
+  const Tensor& target = *call.in[call.writes];
+  INGOT_CHECK(result->metas[0].sizes == target.sizes(),
+              "{}: the result {} does not fit the written {}", op.name, describe(result->metas[0]),
+              describe(target.meta()));
+}
+
+void run(const Call& call, const OpArgs& args, const Inferred& inferred, Tensor* out,
+         Ticket* ticket) {
+  const OpInfo& op = call.op;
+  const Meta* metas = inferred.metas;
   if (op.kind == OpKind::view) {
     const TensorImpl& x = call.in[0]->get();
-    out[0] = Tensor(TensorImpl::create(x.storage, metas[0], x.offset + offset));
+    out[0] = Tensor(TensorImpl::create(x.storage, metas[0], x.offset + inferred.offset));
     return;
   }
-  if (call.writes >= 0) {
-    const Tensor& target = *call.in[call.writes];
-    INGOT_CHECK(metas[0].sizes == target.sizes(), "{}: the result {} does not fit the written {}",
-                op.name, describe(metas[0]), describe(target.meta()));
-    out[0] = target;
-  }
+  if (call.writes >= 0) out[0] = *call.in[call.writes];
   for (int i = call.writes >= 0 ? 1 : 0; i < op.n_out; ++i) {
     out[i] = Tensor(
         TensorImpl::create(Storage::create(storage_bytes(metas[i]), metas[i].device), metas[i], 0));
@@ -113,23 +123,6 @@ void completing(const Call& call, F f) {
     f();
   } catch (const Error& e) {
     throw_complete(e, call.op, Metas(call).begin(), call.n_in, call.loc);
-  }
-}
-
-bool touches_transient(const Call& call) {
-  for (int i = 0; i < call.n_in; ++i) {
-    bool present = call.in[i] != nullptr && call.in[i]->defined();
-    if (present && call.in[i]->get().storage->transient) return true;
-  }
-  return false;
-}
-
-// The call is about to run although others before it are pending.
-void observe_operands(const Call& call, Interceptor& frame) {
-  for (int i = 0; i < call.n_in; ++i) {
-    if (call.in[i] == nullptr || !call.in[i]->defined()) continue;
-    Access access = i == call.writes ? Access::write : Access::read;
-    frame.observe(access, call.in[i]->get().storage.get(), call.op.name, call.loc);
   }
 }
 
@@ -168,25 +161,50 @@ void check_given(const Call& call) {
   }
 }
 
+// How far a call came that an Error ends.
+enum class Reached : std::uint8_t { nothing, check, bytes };
+
 // Everything but the replay of a recorded call.
-[[gnu::noinline]] void run_call(const Call& call, Tensor* out, Interceptor* frame) {
+void run_checked(const Call& call, Tensor* out, Ticket* ticket, Reached* reached) {
+  *reached = Reached::check;
   check_given(call);
   SmallArray<const Meta*, kInlineInputs> metas(call.n_in);
   for (int i = 0; i < call.n_in; ++i) {
-    bool present = call.in[i] != nullptr;
-    metas[i] = present ? &call.in[i]->meta() : nullptr;
-    if (present) check_ready(*call.in[i]->get().storage, call);
+    metas[i] = call.in[i] == nullptr ? nullptr : &call.in[i]->meta();
   }
+  *reached = Reached::nothing;
+  for (int i = 0; i < call.n_in; ++i) {
+    if (call.in[i] != nullptr) check_ready(*call.in[i]->get().storage, call);
+  }
+  *reached = Reached::check;
   check_devices(call);
   OpArgs args{metas.data(), call.n_in, call.attrs, call.device};
+  ScopedEvent event({.kind = EventKind::op,
+                     .name = call.op.name,
+                     .loc = call.loc,
+                     .op = &call.op,
+                     .args = &args});
+  completing(call, [&] {
+    Inferred inferred;
+    infer(call, args, &inferred);
+    *reached = Reached::bytes;
+    run(call, args, inferred, out, ticket);
+  });
+}
+
+[[gnu::noinline]] void run_call(const Call& call, Tensor* out, Interceptor* frame) {
   Ticket ticket;
-  {
-    ScopedEvent event({.kind = EventKind::op,
-                       .name = call.op.name,
-                       .loc = call.loc,
-                       .op = &call.op,
-                       .args = &args});
-    completing(call, [&] { run(call, args, out, &ticket); });
+  Reached reached = Reached::nothing;
+  try {
+    run_checked(call, out, &ticket, &reached);
+  } catch (const OutOfMemoryError&) {
+    throw;  // says nothing about the next call
+  } catch (const Error&) {
+    // The function may catch it and go on, so a recorded path has to know.
+    if (frame != nullptr && reached != Reached::nothing) {
+      frame->refused(call, reached == Reached::bytes);
+    }
+    throw;
   }
   if (frame != nullptr) frame->executed(call, out, ticket);
   if (enters_history(call)) record_history(call, out);
@@ -197,11 +215,10 @@ void check_given(const Call& call) {
 void match_or_run(const Call& call, Tensor* out) {
   Interceptor* frame = t_interceptor;
   if (frame != nullptr) {
-    if (frame->transients && touches_transient(call)) [[unlikely]] {
-      if (call.op.kind != OpKind::view) observe_operands(call, *frame);
+    if (frame->exposes && frame->runs_at_once(call)) [[unlikely]] {
       frame = nullptr;
-    } else if (frame->match(call, out) != Match::no) {
-      if (enters_history(call)) record_history(call, out);
+    } else if (const Match match = frame->match(call, out); match != Match::no) {
+      if (match != Match::done && enters_history(call)) record_history(call, out);
       return;
     }
   }
@@ -235,17 +252,42 @@ void dispatch_other(const Call& call, Tensor* out) {
   }
 }
 
+void check_call(const Call& call) {
+  check_given(call);
+  SmallArray<const Meta*, kInlineInputs> metas(call.n_in);
+  for (int i = 0; i < call.n_in; ++i) {
+    metas[i] = call.in[i] == nullptr ? nullptr : &call.in[i]->meta();
+  }
+  check_devices(call);
+  const OpArgs args{metas.data(), call.n_in, call.attrs, call.device};
+  Inferred inferred;
+  completing(call, [&] { infer(call, args, &inferred); });
+}
+
+void run_beside(const Call& call, Tensor* out) { run_call(call, out, nullptr); }
+
 LineScope::LineScope(Loc loc) : loc_(loc), outer_(t_line) { t_line = &loc_; }
 LineScope::~LineScope() { t_line = outer_; }
 
 void observe(const Tensor& t, Access access, const char* what, Loc loc) {
   const Storage& s = *t.get().storage;
-  if (t_interceptor != nullptr) t_interceptor->observe(access, &s, what, loc);
+  if (t_interceptor != nullptr) t_interceptor->observe(access, t.impl(), what, loc);
   ByteState state = s.state.load(std::memory_order_acquire);
   if (state == ByteState::poisoned) rethrow_poison(s);
   INGOT_CHECK_AT(what, loc, state == ByteState::real,
                  "the tensor {} is pending in a compiled call of another thread",
                  describe(t.meta()));
+}
+
+void* bytes_of(const Tensor& t, Access access, const char* what, Loc loc) {
+  observe(t, access, what, loc);
+  return t.get().data();
+}
+
+void* exposed_bytes_of(const Tensor& t, Access access, const char* what, Loc loc) {
+  observe(t, access, what, loc);
+  if (t_interceptor != nullptr) t_interceptor->expose(access, *t.get().storage);
+  return t.get().data();
 }
 
 void poison(Storage& storage, std::shared_ptr<const std::exception_ptr> error) {

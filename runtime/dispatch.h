@@ -27,13 +27,14 @@ struct Call {
 
 // What a call may do to bytes outside of ops, and in which order a device sees them.
 enum class Access : std::uint8_t {
-  read,          // item, print, to_vector, equal, save, a const data pointer
-  write,         // a data pointer, copies from user memory
+  read,          // item, print, to_vector, equal, save, a pointer to const
+  write,         // a pointer, copies from user memory
   device_order,  // synchronise, events, streams, memory statistics
 };
 
-// What replay found. related: some operand requires grad, or is a view.
-enum class Match : std::uint8_t { no, alone, related };
+// What replay found. related: some operand requires grad, or is a view. done: the op has run, its
+// history is written.
+enum class Match : std::uint8_t { no, alone, related, done };
 
 // A compiled function in progress on this thread. The compiler implements it.
 class Interceptor {
@@ -42,15 +43,24 @@ class Interceptor {
   virtual Match match(const Call& call, Tensor* out) = 0;
   // After an op ran eagerly while a call is being recorded.
   virtual void executed(const Call& call, const Tensor* out, Ticket ticket) = 0;
-  // Before bytes are accessed: what is pending and matters has run when it returns.
-  virtual void observe(Access access, const Storage* storage, const char* what, Loc loc) = 0;
+  // The function may catch what an op was refused for and go on. by_data: its kernel refused the
+  // bytes; else the check that sees operands' metadata and attributes alone (check_call).
+  virtual void refused(const Call&, bool /*by_data*/) {}
+  // Before bytes are accessed: what is pending and matters has run when it returns. t: the tensor
+  // whose bytes they are; null for device_order.
+  virtual void observe(Access access, const TensorImpl* t, const char* what, Loc loc) = 0;
+
+  // Exposed memory: the function holds an address of it and may use that between any two ops, so
+  // what writes there, or with Access::write what touches it at all, runs at once, in the order of
+  // the program, and is not recorded. Holds until the call ends.
+  virtual void expose(Access, const Storage&) {}
+  // Whether the call has to run at once for that. If so, what must run before it has run.
+  virtual bool runs_at_once(const Call&) { return false; }
 
   // What is pending runs now, and the rest of the call op by op: nothing is matched or recorded.
   virtual void leave(const char* why, Loc loc) = 0;
 
-  // The function borrowed memory of its own: the bytes may be gone or overwritten before pending
-  // ops run, so ops on such tensors run at once and are not recorded.
-  bool transients = false;
+  bool exposes = false;  // some memory is exposed: runs_at_once() is to be asked
 
  protected:
   ~Interceptor() = default;
@@ -69,7 +79,7 @@ void dispatch_other(const Call& call, Tensor* out);
 // Runs one op. out: op.n_out tensors, assigned.
 inline void dispatch(const Call& call, Tensor* out) {
   Interceptor* frame = t_interceptor;
-  if (frame != nullptr && t_line == nullptr && call.writes < 0 && !frame->transients) {
+  if (frame != nullptr && t_line == nullptr && call.writes < 0 && !frame->exposes) {
     const Match match = frame->match(call, out);
     if (match != Match::no) [[likely]] {
       if ((match == Match::related && grad_enabled()) || call.op.kind == OpKind::view) {
@@ -93,8 +103,20 @@ inline Tensor dispatch(const Call& call) {
 // plans, so that both do the same.
 void run_kernel(const KernelArgs& args, Loc loc);
 
+// Throws what the call's operands and attributes are refused for, whatever the bytes are.
+void check_call(const Call& call);
+
+// Runs a call beside the compiled function in progress: nothing is matched or recorded.
+void run_beside(const Call& call, Tensor* out);
+
 // Before bytes of t are read or written by other means than an op; throws what poisoned t.
 void observe(const Tensor& t, Access access, const char* what, Loc loc);
+
+// The address of t's bytes for a use that ends before the caller's next op.
+void* bytes_of(const Tensor& t, Access access, const char* what, Loc loc);
+
+// The address of t's bytes for the user to keep: Interceptor::expose.
+void* exposed_bytes_of(const Tensor& t, Access access, const char* what, Loc loc);
 
 // The error that a storage was poisoned with, kept for everyone who touches it.
 void poison(Storage& storage, std::shared_ptr<const std::exception_ptr> error);

@@ -1,4 +1,4 @@
-// PlaceMap: a small number for each of many addresses, emptied in constant time.
+// PlaceMap: a small number for each of many addresses or stamps, emptied in constant time.
 // Owns: an open-addressing table that keeps its memory between uses. Must not know: what is
 // numbered.
 #pragma once
@@ -20,7 +20,8 @@ class PlaceMap {
   }
 
   // Stores the place unless the key has one; true when it was stored.
-  bool insert(const void* key, int place) {
+  bool insert(const void* key, int place) { return insert(stamp(key), place); }
+  bool insert(std::uint64_t key, int place) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     Slot& slot = find(key);
     if (slot.round == round_) return false;
@@ -30,20 +31,28 @@ class PlaceMap {
   }
 
   // The key must have been inserted.
-  int at(const void* key) { return find(key).place; }
+  int at(const void* key) { return find(stamp(key)).place; }
+
+  // The key's place, or null.
+  int* look_up(std::uint64_t key) {
+    if (count_ == 0) return nullptr;
+    Slot& slot = find(key);
+    return slot.round == round_ ? &slot.place : nullptr;
+  }
 
  private:
+  static std::uint64_t stamp(const void* key) { return reinterpret_cast<std::uintptr_t>(key); }
   struct Slot {
-    const void* key = nullptr;
+    std::uint64_t key = 0;
     std::uint32_t round = 0;
     int place = 0;
   };
 
   // The key's slot, or the free one where it belongs.
-  Slot& find(const void* key) {
+  Slot& find(std::uint64_t key) {
     constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
     const std::size_t mask = slots_.size() - 1;
-    std::size_t i = (reinterpret_cast<std::uintptr_t>(key) * kGolden >> 32) & mask;
+    std::size_t i = (key * kGolden >> 32) & mask;
     while (slots_[i].round == round_ && slots_[i].key != key) i = (i + 1) & mask;
     return slots_[i];
   }

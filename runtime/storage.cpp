@@ -34,16 +34,24 @@ void Storage::materialize() {
   data = allocate(bytes, device);
 }
 
-void Storage::end() noexcept {
-  if (state.load(std::memory_order_relaxed) == ByteState::poisoned) {
-    delete static_cast<std::shared_ptr<const std::exception_ptr>*>(poison);
-  }
-  if (borrowed) return;
+void Storage::drop_bytes() noexcept {
+  if (!borrowed) free_bytes();
+  data = nullptr;
+}
+
+void Storage::free_bytes() noexcept {
   if (pinned) [[unlikely]] {
     deallocate_pinned(data, bytes);
   } else {
     deallocate(data, bytes, device);
   }
+}
+
+void Storage::end() noexcept {
+  if (state.load(std::memory_order_relaxed) == ByteState::poisoned) {
+    delete static_cast<std::shared_ptr<const std::exception_ptr>*>(poison);
+  }
+  if (!borrowed) free_bytes();
 }
 
 void Numbers::take_block() {

@@ -95,21 +95,24 @@ extern constinit thread_local Numbers t_stamps;
 inline std::uint64_t next_stamp() { return t_stamps.next(); }
 
 // The reference count of a storage. Beside the handles there may be one holder, a frame that its
-// own thread runs: while it holds, the last handle to go does not free, and costs that thread no
-// atomic read-modify-write. Handles may come and go on any thread; holding is done on one.
+// own thread runs: while it holds, the last handle to go leaves the object there, without its
+// bytes, and costs that thread no atomic read-modify-write. Handles may come and go on any thread;
+// holding is done on one.
 class HeldCount {
  public:
+  enum class Left : std::uint8_t { some, holder, none };
+
   void retain() { n_.fetch_add(1, std::memory_order_relaxed); }
-  // True when neither handle nor holder is left.
-  bool release() {
+  // Who is left. holder: no handle, and the caller's thread is the holder's.
+  Left release() {
     const std::uint32_t n = n_.load(std::memory_order_acquire);
-    if (n == 1) return true;
+    if (n == 1) return Left::none;
     if (n == (kHeld | 1) && holder_ == this_thread()) {
       // The only handle is this one, and the holder is not at work: nobody else changes the count.
       n_.store(kHeld, std::memory_order_relaxed);
-      return false;
+      return Left::holder;
     }
-    return n_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    return n_.fetch_sub(1, std::memory_order_acq_rel) == 1 ? Left::none : Left::some;
   }
   // While no other thread can know the object.
   void retain_private() {
@@ -151,7 +154,12 @@ class Storage {
 
   void retain() { refs_.retain(); }
   void release() {
-    if (refs_.release()) destroy();
+    const HeldCount::Left left = refs_.release();
+    if (left == HeldCount::Left::none) {
+      destroy();
+    } else if (left == HeldCount::Left::holder && data != nullptr) {
+      drop_bytes();
+    }
   }
   // One more reference before another thread can know the object: no atomic read-modify-write.
   Ref<Storage> share_private() {
@@ -167,24 +175,28 @@ class Storage {
 
   // Gives a pending storage its bytes; the state stays as it is.
   void materialize();
+  // Gives the bytes back, of a storage that nobody can read any more.
+  void drop_bytes() noexcept;
 
   void* data;
   std::size_t bytes;
+  const std::uint64_t stamp;  // identity: no other storage of the process has it, ever
   void* poison = nullptr;     // poisoned: the shared error, see dispatch.h
   std::uint32_t version = 0;  // bumped by each in-place write through the API
   Device device;
   std::atomic<ByteState> state{ByteState::real};
   bool borrowed = false;
-  bool pinned = false;     // page-locked, from allocate_pinned()
-  bool transient = false;  // borrowed while a compiled function ran: see Interceptor::transients
+  bool pinned = false;  // page-locked, from allocate_pinned()
 
  private:
-  Storage(void* d, std::size_t n, Device where) : data(d), bytes(n), device(where) {}
+  Storage(void* d, std::size_t n, Device where)
+      : data(d), bytes(n), stamp(next_stamp()), device(where) {}
   void destroy() noexcept {
     if (data != nullptr || state.load(std::memory_order_relaxed) == ByteState::poisoned) end();
     give_object<Storage>(this);
   }
   void end() noexcept;  // what an object without bytes and error does not need
+  void free_bytes() noexcept;
   HeldCount refs_;
 };
 static_assert(std::is_trivially_destructible_v<Storage>);

@@ -162,18 +162,29 @@ class [[nodiscard]] Tensor {
   // The value of a one-element tensor, converted. T is an arithmetic type.
   template <class T>
   T item(Loc loc = Loc::here()) const;
-  // The first element; T must be the element type (Error else). Runs what is pending.
+  // The first element; T must be the element type (Error else). Runs what is pending. Inside a
+  // compiled function ops on memory whose address was taken run one by one from there on, those
+  // that write there where it was taken by const_data_ptr.
   template <class T>
   T* data_ptr(Loc loc = Loc::here()) const;
   void* data_ptr(Loc loc = Loc::here()) const;
+  template <class T>
+  const T* const_data_ptr(Loc loc = Loc::here()) const;
+  const void* const_data_ptr(Loc loc = Loc::here()) const;
   // All elements in logical order, converted to T.
   template <class T>
   std::vector<T> to_vector(Loc loc = Loc::here()) const;
-  // T must be the element type and N the number of dims.
+  // T must be the element type and N the number of dims. A const T only reads: const_data_ptr.
   template <class T, int N>
   Accessor<T, N> accessor(Loc loc = Loc::here()) const {
     check_accessor(N, loc);
-    return {data_ptr<T>(loc), sizes().begin(), strides().begin()};
+    T* data = nullptr;
+    if constexpr (std::is_const_v<T>) {
+      data = const_data_ptr<std::remove_const_t<T>>(loc);
+    } else {
+      data = data_ptr<T>(loc);
+    }
+    return {data, sizes().begin(), strides().begin()};
   }
 
   // Autograd. backward() on a one-element tensor needs no gradient.

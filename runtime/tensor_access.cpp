@@ -121,15 +121,33 @@ T Tensor::item(Loc loc) const {
 }
 
 void* Tensor::data_ptr(Loc loc) const {
-  observe(given(*this, "data_ptr", loc), Access::write, "data_ptr", loc);
-  return get().data();
+  return exposed_bytes_of(given(*this, "data_ptr", loc), Access::write, "data_ptr", loc);
 }
+
+const void* Tensor::const_data_ptr(Loc loc) const {
+  return exposed_bytes_of(given(*this, "const_data_ptr", loc), Access::read, "const_data_ptr", loc);
+}
+
+namespace {
+
+template <class T>
+void check_dtype(const Tensor& t, const char* what, Loc loc) {
+  INGOT_CHECK_AT(what, loc, given(t, what, loc).dtype() == kDTypeOf<T>, "the tensor is {}, not {}",
+                 describe(t.meta()), name(kDTypeOf<T>));
+}
+
+}  // namespace
 
 template <class T>
 T* Tensor::data_ptr(Loc loc) const {
-  INGOT_CHECK_AT("data_ptr", loc, given(*this, "data_ptr", loc).dtype() == kDTypeOf<T>,
-                 "the tensor is {}, not {}", describe(meta()), name(kDTypeOf<T>));
+  check_dtype<T>(*this, "data_ptr", loc);
   return static_cast<T*>(data_ptr(loc));
+}
+
+template <class T>
+const T* Tensor::const_data_ptr(Loc loc) const {
+  check_dtype<T>(*this, "const_data_ptr", loc);
+  return static_cast<const T*>(const_data_ptr(loc));
 }
 
 void Tensor::check_accessor(int n, Loc loc) const {
@@ -193,7 +211,10 @@ Tensor from_blob(void* data, Dims sizes, TensorOptions options, Loc loc) {
                  name(m.dtype));
   auto bytes = static_cast<std::size_t>(m.numel() * item_size(m.dtype));
   Ref<Storage> storage = Storage::borrow(data, bytes, m.device);
-  if (t_interceptor != nullptr) storage->transient = t_interceptor->transients = true;
+  // The bytes may be gone or overwritten before pending ops run.
+  if (t_interceptor != nullptr) {
+    t_interceptor->expose(Access::write, *storage);
+  }
   Tensor out(TensorImpl::create(std::move(storage), m, 0));
   if (options.requires_grad_set()) as_op("from_blob", [&] { out.requires_grad_(true, loc); });
   return out;
@@ -225,6 +246,7 @@ bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool e
   template std::vector<T> Tensor::to_vector<T>(Loc) const; \
   template T Tensor::item<T>(Loc) const;                   \
   template T* Tensor::data_ptr<T>(Loc) const;              \
+  template const T* Tensor::const_data_ptr<T>(Loc) const;  \
   template Tensor from_vector<T>(const std::vector<T>&, Dims, TensorOptions, Loc);
 INGOT_ACCESS(float)
 INGOT_ACCESS(double)

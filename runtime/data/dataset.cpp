@@ -3,6 +3,7 @@
 
 #include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/data/dataset.h>
+#include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/grad_mode.h>
 
 namespace ingot::data {
@@ -53,8 +54,11 @@ Dataset::Dataset(Tensor x, Tensor y, Loc loc) {
 MeanStd Dataset::mean_std(Loc loc) const {
   INGOT_CHECK_AT("Dataset", loc, x_.defined() && x_.numel() > 0,
                  "mean and standard deviation of no elements");
-  if (x_.dtype() == DType::u8) return mean_std_u8(x_.data_ptr<std::uint8_t>(loc), x_.numel());
-  return mean_std_f32(x_.data_ptr<float>(loc), x_.numel());
+  const void* bytes = bytes_of(x_, Access::read, "Dataset", loc);
+  if (x_.dtype() == DType::u8) {
+    return mean_std_u8(static_cast<const std::uint8_t*>(bytes), x_.numel());
+  }
+  return mean_std_f32(static_cast<const float*>(bytes), x_.numel());
 }
 
 void Dataset::normalize(MeanStd by, Loc loc) {

@@ -4,6 +4,7 @@
 #include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/data/byte_stream.h>
 #include <ingot/runtime/data/idx.h>
+#include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/ops.h>
 
 namespace ingot::data {
@@ -130,7 +131,7 @@ Dataset idx(const std::string& dir, bool train, i64 classes, Loc loc) {
     detail::fail_at<FileError>("idx", loc, "{} holds label {} at row {}, but there are {} classes",
                                label_path, *wrong, wrong - y.begin(), classes);
   }
-  const auto* pixels = images.data_ptr<std::uint8_t>(loc);
+  const auto* pixels = static_cast<const std::uint8_t*>(bytes_of(images, Access::read, "idx", loc));
   if (n > 0 &&
       std::all_of(pixels, pixels + images.numel(), [](std::uint8_t p) { return p == 0; })) {
     detail::fail_at<FileError>("idx", loc, "{} is damaged: each of its pixels is 0", image_path);

@@ -7,6 +7,7 @@
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/runtime/data/loader.h>
 #include <ingot/runtime/data/permutation.h>
+#include <ingot/runtime/dispatch.h>
 #include <ingot/runtime/internal_ops.h>
 #include <ingot/runtime/ops.h>
 
@@ -42,8 +43,9 @@ void DataLoader::gather_x(const i64* rows, i64 n, float* to) const {
   const Tensor& x = dataset_.x();
   const i64 width = x.numel() / x.size(0);
   const i64 grain = std::max<i64>(1, kElementsPerRange / std::max<i64>(1, width));
+  const void* bytes = bytes_of(x, Access::read, "DataLoader", loc_);
   if (x.dtype() == DType::u8) {
-    const auto* from = x.data_ptr<std::uint8_t>(loc_);
+    const auto* from = static_cast<const std::uint8_t*>(bytes);
     parallel_for(n, grain, [&](i64 begin, i64 end) {
       for (i64 i = begin; i < end; ++i) {
         const std::uint8_t* row = from + rows[i] * width;
@@ -52,7 +54,7 @@ void DataLoader::gather_x(const i64* rows, i64 n, float* to) const {
     });
     return;
   }
-  const auto* from = x.data_ptr<float>(loc_);
+  const auto* from = static_cast<const float*>(bytes);
   const MeanStd by = dataset_.normalization();
   const bool plain = by.mean == 0 && by.std == 1;
   parallel_for(n, grain, [&](i64 begin, i64 end) {
@@ -87,11 +89,11 @@ Batch DataLoader::batch(const std::vector<i64>* order, i64 index) const {
                   : empty(sizes, TensorOptions(t, kCPU), loc_);
   };
   Batch batch{make(x_sizes, DType::f32), make(y_sizes, y.dtype())};
-  gather_x(rows, n, batch.x.data_ptr<float>(loc_));
+  gather_x(rows, n, static_cast<float*>(bytes_of(batch.x, Access::write, "DataLoader", loc_)));
   const std::size_t row_bytes = static_cast<std::size_t>(y.numel() / y.size(0)) *
                                 static_cast<std::size_t>(item_size(y.dtype()));
-  auto* to = static_cast<std::byte*>(batch.y.data_ptr(loc_));
-  const auto* from = static_cast<const std::byte*>(y.data_ptr(loc_));
+  auto* to = static_cast<std::byte*>(bytes_of(batch.y, Access::write, "DataLoader", loc_));
+  const auto* from = static_cast<const std::byte*>(bytes_of(y, Access::read, "DataLoader", loc_));
   for (i64 i = 0; i < n; ++i, to += row_bytes) {
     std::memcpy(to, from + static_cast<std::size_t>(rows[i]) * row_bytes, row_bytes);
   }

@@ -24,7 +24,7 @@ class Shadow final : public Interceptor {
 
   Match match(const Call& call, Tensor* out) override;
   void executed(const Call& call, const Tensor* out, Ticket ticket) override;
-  void observe(Access, const Storage*, const char*, Loc) override {}
+  void observe(Access, const TensorImpl*, const char*, Loc) override {}
   void leave(const char*, Loc) override {}
 
   struct Tally {

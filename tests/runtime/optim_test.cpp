@@ -236,7 +236,7 @@ class Watch final : public Interceptor {
     ops.emplace_back(call.op.name);
     structure.push_back(call.attrs);
   }
-  void observe(Access, const Storage*, const char*, Loc) override { ++observations; }
+  void observe(Access, const TensorImpl*, const char*, Loc) override { ++observations; }
   void leave(const char*, Loc) override {}
 
   std::vector<std::string> ops;
