@@ -11,6 +11,7 @@
 #include <ingot/compiler/fusion/epilogue.h>
 #include <ingot/compiler/fusion/fused_step.h>
 #include <ingot/compiler/fusion/row_step.h>
+#include <ingot/compiler/kernel_batch.h>
 #include <ingot/compiler/kernels.h>
 #include <ingot/runtime/env.h>
 #include <ingot/runtime/observer.h>
@@ -195,10 +196,10 @@ std::unique_ptr<Plan> build_plan(Segment segment, const CompileOptions& options,
       if (auto* f = dynamic_cast<GeneratedStep*>(step.get())) fused.push_back(f);
       if (auto* f = dynamic_cast<GeneratedCudaStep*>(step.get())) on_gpu.push_back(f);
     }
-    if (!on_gpu.empty()) attach_cuda_kernels(on_gpu, !disabled(options, "disk_cache"), report);
-    if (!fused.empty()) {
-      attach_kernels(segment, fused, !disabled(options, "disk_cache"), report);
-    }
+    const bool disk_cache = !disabled(options, "disk_cache");
+    KernelBatch* batch = KernelBatch::current();
+    if (!on_gpu.empty()) attach_cuda_kernels(on_gpu, disk_cache, batch, report);
+    if (!fused.empty()) attach_kernels(segment, fused, disk_cache, batch, report);
   }
   auto plan = std::make_unique<Plan>(std::move(segment), std::move(steps));
   if (!disabled(options, "cuda_graph")) plan->use_graphs();

@@ -3,6 +3,7 @@
 
 #include <ingot/compiler/codegen/codegen.h>
 #include <ingot/compiler/jit/kernel_cache.h>
+#include <ingot/compiler/kernel_batch.h>
 #include <ingot/compiler/kernels.h>
 #include <ingot/kernels/cpu/isa_level.h>
 #include <ingot/runtime/env.h>
@@ -52,6 +53,10 @@ jit::KernelOptions level_options() { return {level_flags(), std::string(isa_feat
 
 }  // namespace
 
+void compile_kernels(std::vector<jit::KernelRequest> requests, bool disk_cache) {
+  (void)kernel_cache(disk_cache).get_many(std::move(requests));
+}
+
 RowLoopResult compile_row_loop(std::string body) {
   static const auto prelude = std::make_shared<const jit::Prelude>(jit::kLoopText);
   const jit::KernelResult r =
@@ -61,7 +66,7 @@ RowLoopResult compile_row_loop(std::string body) {
 }
 
 void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& all, bool disk_cache,
-                    PlanReport* report) {
+                    KernelBatch* batch, PlanReport* report) {
   const auto apart = [&](const GeneratedStep& step, const std::string& why) {
     report->not_fused.push_back(
         {"kernel of " + step.names() + " runs tile by tile: " + why.substr(0, why.find('\n')),
@@ -78,10 +83,16 @@ void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& a
     for (const GeneratedStep* step : steps) {
       std::string body = step->source(segment);
       report->sources.push_back(body);
-      requests.push_back({{prelude_of(*step), std::move(body)}, "ingot_run", level_options()});
+      requests.push_back({{prelude_of(*step), std::move(body), {"ingot_run", "user"}},
+                          "ingot_run",
+                          level_options()});
     }
   }
   report->phases.push_back({"codegen", watch.lap()});
+  if (batch != nullptr) {
+    batch->add(std::move(requests), disk_cache);
+    return;
+  }
   std::vector<jit::KernelResult> results;
   {
     // The compiler's own time is an event inside this one, on the thread that waits for it.

@@ -7,7 +7,8 @@
 
 namespace ingot::compiler {
 
-void attach_cuda_kernels(const std::vector<GeneratedCudaStep*>&, bool, PlanReport*) {}
+void attach_cuda_kernels(const std::vector<GeneratedCudaStep*>&, bool, KernelBatch*, PlanReport*) {}
+void compile_cuda_kernels(const std::vector<jit::KernelSource>&, int, bool) {}
 
 void run_user_row_on_cuda(const KernelArgs& args) {
   detail::fail<DeviceError>("{}: {}", args.op.name, cuda::unavailable_reason());

@@ -6,6 +6,7 @@
 #include <ingot/compiler/codegen/cuda.h>
 #include <ingot/compiler/cuda/attach.h>
 #include <ingot/compiler/cuda/cubin_cache.h>
+#include <ingot/compiler/kernel_batch.h>
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/runtime/env.h>
 #include <ingot/runtime/observer.h>
@@ -56,8 +57,13 @@ int architecture_of(Device device) {
 
 }  // namespace
 
+void compile_cuda_kernels(const std::vector<jit::KernelSource>& units, int architecture,
+                          bool disk_cache) {
+  (void)cubin_cache(disk_cache).get_many(units, architecture);
+}
+
 void attach_cuda_kernels(const std::vector<GeneratedCudaStep*>& steps, bool disk_cache,
-                         PlanReport* report) {
+                         KernelBatch* batch, PlanReport* report) {
   jit::Stopwatch watch;
   std::map<int, std::vector<GeneratedCudaStep*>> by_architecture;
   for (GeneratedCudaStep* step : steps)
@@ -72,6 +78,10 @@ void attach_cuda_kernels(const std::vector<GeneratedCudaStep*>& steps, bool disk
       }
     }
     report->phases.push_back({"codegen", watch.lap()});
+    if (batch != nullptr) {
+      batch->add_cuda(std::move(units), architecture, disk_cache);
+      continue;
+    }
     std::vector<CubinResult> results;
     {
       ScopedEvent event({.kind = EventKind::compile, .name = "load"});

@@ -54,7 +54,7 @@ std::unique_ptr<Made> make(const KernelArgs& args) {
   group.ops = {0};
   made->step = std::make_unique<CudaStep>(make_program(s, group), s);
   PlanReport report;
-  attach_cuda_kernels({made->step.get()}, !env().disables("disk_cache"), &report);
+  attach_cuda_kernels({made->step.get()}, !env().disables("disk_cache"), nullptr, &report);
   if (!made->step->has_kernel()) {
     made->error = report.not_fused.empty() ? "there is no kernel" : report.not_fused[0].what;
   }

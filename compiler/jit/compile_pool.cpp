@@ -46,6 +46,8 @@ CompilePool::~CompilePool() {
   for (std::thread& thread : state_->threads) thread.join();
 }
 
+std::size_t CompilePool::threads() const { return state_->limit; }
+
 void CompilePool::submit(std::function<void()> job) {
   State& state = *state_;
   if (getpid() == state.process) {

@@ -4,6 +4,7 @@
 // Must not know: what the jobs do.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -18,6 +19,8 @@ class CompilePool {
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
 
+  // At most this many jobs run at a time.
+  std::size_t threads() const;
   // The job must not throw.
   void submit(std::function<void()> job);
 

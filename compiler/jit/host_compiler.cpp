@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kMessageLimit = 4000;  // bytes of the compiler's lines in an error
 constexpr std::size_t kReadLimit = std::size_t{1} << 30;
-constexpr int kObject = 3, kShared = 4;  // the children's descriptors for the two outputs
+// The children's descriptors: the two outputs, and what the linker is told to keep.
+constexpr int kObject = 3, kShared = 4, kScript = 5;
 
 std::string text_of(int fd, std::size_t limit = kReadLimit) {
   const std::optional<Bytes> bytes = read_all(fd, kReadLimit);
@@ -81,26 +82,68 @@ CompileResult HostCompiler::compile(std::string_view prelude, std::string_view b
                                     const std::vector<std::string>& flags) {
   const CompilerInfo* compiler = info();
   if (compiler == nullptr) return failure(missing(), false);
+  CompileResult result;
+  const UniqueFd object = compile_object(*compiler, prelude, body, flags, result);
+  if (object) link(*compiler, object.get(), {}, result);
+  return result;
+}
+
+std::vector<CompileResult> HostCompiler::compile_together(std::string_view prelude,
+                                                          const std::vector<UnitPart>& parts,
+                                                          const std::vector<std::string>& flags) {
+  std::vector<CompileResult> results(parts.size());
+  const CompilerInfo* compiler = info();
+  if (parts.empty()) return results;
+  if (compiler == nullptr) {
+    results.assign(parts.size(), failure(missing(), false));
+    return results;
+  }
+  // Each part's names get its number.
+  std::string unit;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (const std::string& name : parts[i].names) {
+      unit += fmt::format("#define {0} {0}_{1}\n", name, i);
+    }
+    unit += fmt::format("{}\n", parts[i].body);
+    for (const std::string& name : parts[i].names) unit += fmt::format("#undef {}\n", name);
+  }
+  std::vector<std::string> all_flags = flags;
+  all_flags.insert(all_flags.end(), {"-ffunction-sections", "-fdata-sections"});
+  const UniqueFd object = compile_object(*compiler, prelude, unit, all_flags, results[0]);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (object) {
+      const std::string& name = parts[i].names.front();
+      link(*compiler, object.get(), {fmt::format("{}_{}", name, i), name}, results[i]);
+    } else if (i > 0) {
+      results[i] = failure(results[0].error, results[0].transient);
+    }
+  }
+  return results;
+}
+
+UniqueFd HostCompiler::compile_object(const CompilerInfo& compiler, std::string_view prelude,
+                                      std::string_view body, const std::vector<std::string>& flags,
+                                      CompileResult& result) const {
   const UniqueFd source = anonymous_file(options_.dump_folder);
   const UniqueFd messages = anonymous_file(options_.dump_folder);
-  const UniqueFd object = anonymous_file(options_.dump_folder);
+  UniqueFd object = anonymous_file(options_.dump_folder);
   int error = source && messages && object ? 0 : errno;
   if (error == 0) error = write_all(source.get(), as_bytes(prelude));
   if (error == 0) error = write_all(source.get(), as_bytes(body));
   if (error == 0 && lseek(source.get(), 0, SEEK_SET) != 0) error = errno;
   if (error != 0) {
-    return failure(
+    result = failure(
         fmt::format("host compiler: no room for the source text ({})", errno_text(error)), true);
+    return {};
   }
 
-  CompileResult result;
   Stopwatch clock;
-  Command command = command_for(*compiler);
+  Command command = command_for(compiler);
   for (const auto* list : {&base_flags(), &flags}) {
     command.arguments.insert(command.arguments.end(), list->begin(), list->end());
   }
   // g++ would bind inline data once per process: a second kernel would read the first one's.
-  if (!compiler->is_clang) command.arguments.emplace_back("-fno-gnu-unique");
+  if (!compiler.is_clang) command.arguments.emplace_back("-fno-gnu-unique");
   const std::string output = path_of_fd(kObject);
   for (const char* word : {"-c", "-x", "c++", "-", "-o", output.c_str()}) {
     command.arguments.emplace_back(word);
@@ -108,45 +151,62 @@ CompileResult HostCompiler::compile(std::string_view prelude, std::string_view b
   command.descriptors = {source.get(), -1, messages.get(), object.get()};
   const Ending ending = run_command(command);
   result.compile_ms = clock.lap();
-  if (!succeeded(ending, object.get(), messages.get())) {
-    const std::string lines = text_of(messages.get(), kMessageLimit);
-    result.transient = is_transient(ending, text_of(messages.get()));
-    result.error = fmt::format("host compiler {} {}{}{}", compiler->program, ending.text(),
-                               result.transient ? std::string() : keep_source(prelude, body),
-                               lines.empty() ? "" : "\n" + lines);
-    return result;
-  }
-  link(*compiler, object.get(), result);
-  result.link_ms = clock.lap();
-  return result;
+  if (succeeded(ending, object.get(), messages.get())) return object;
+  const std::string lines = text_of(messages.get(), kMessageLimit);
+  result.transient = is_transient(ending, text_of(messages.get()));
+  result.error = fmt::format("host compiler {} {}{}{}", compiler.program, ending.text(),
+                             result.transient ? std::string() : keep_source(prelude, body),
+                             lines.empty() ? "" : "\n" + lines);
+  return {};
 }
 
-void HostCompiler::link(const CompilerInfo& compiler, int object, CompileResult& result) const {
+void HostCompiler::link(const CompilerInfo& compiler, int object, const Kept& kept,
+                        CompileResult& result) const {
   constexpr std::array<std::string_view, 4> always_there = {"memcpy", "memmove", "memset",
                                                             "memcmp"};
+  const Stopwatch clock;
   const std::optional<Bytes> bytes = read_all(object, kReadLimit);
   bool with_libm = false;
   for (const std::string& name : undefined_symbols(bytes ? ByteView(*bytes) : ByteView())) {
     with_libm |= std::find(always_there.begin(), always_there.end(), name) == always_there.end();
   }
   // Own symbols are never taken from others.
-  Command driver = command_for(compiler);
-  for (const char* word : {"-shared", "-nostdlib", "-Wl,-Bsymbolic"}) {
-    driver.arguments.emplace_back(word);
+  std::vector<std::string> words = {"-Bsymbolic"};
+  UniqueFd script;
+  if (!kept.function.empty()) {
+    // Only the function under its own name is visible; what it does not reach is dropped.
+    script = anonymous_file(options_.dump_folder);
+    const std::string text = fmt::format("{{ global: {}; local: *; }};\n", kept.called);
+    if (!script || write_all(script.get(), as_bytes(text)) != 0) {
+      result = failure(fmt::format("host compiler: no room for the kernel ({})", errno_text(errno)),
+                       true);
+      return;
+    }
+    for (const std::string& word :
+         {std::string("--gc-sections"), fmt::format("--undefined={}", kept.function),
+          fmt::format("--defsym={}={}", kept.called, kept.function),
+          "--version-script=" + path_of_fd(kScript)}) {
+      words.push_back(word);
+    }
   }
+  Command driver = command_for(compiler);
+  driver.arguments.insert(driver.arguments.end(), {"-shared", "-nostdlib"});
+  for (const std::string& word : words) driver.arguments.push_back("-Wl," + word);
   Command linker = command_for(compiler);
   linker.program = compiler.linker;
   // noseparate-code: one segment less to map, a third of the size.
-  linker.arguments = {"-shared",         "-Bsymbolic", "--eh-frame-hdr",  "--hash-style=gnu",
-                      "--build-id=none", "-z",         "noseparate-code", "-z",
-                      "noexecstack"};
+  linker.arguments = {
+      "-shared", "--eh-frame-hdr", "--hash-style=gnu", "--build-id=none", "-z", "noseparate-code",
+      "-z",      "noexecstack"};
+  linker.arguments.insert(linker.arguments.end(), words.begin(), words.end());
   // The driver's own way to the linker costs as much again as the linker, so it comes second.
-  if (!compiler.linker.empty() && link_with(std::move(linker), object, with_libm, result)) return;
-  link_with(std::move(driver), object, with_libm, result);
+  const LinkInput input{object, script ? script.get() : -1, with_libm};
+  const bool linked = !compiler.linker.empty() && link_with(std::move(linker), input, result);
+  if (!linked) link_with(std::move(driver), input, result);
+  result.link_ms = clock.ms();
 }
 
-bool HostCompiler::link_with(Command command, int object, bool with_libm,
-                             CompileResult& result) const {
+bool HostCompiler::link_with(Command command, const LinkInput& input, CompileResult& result) const {
   const UniqueFd shared = anonymous_file(options_.dump_folder);
   const UniqueFd messages = anonymous_file(options_.dump_folder);
   if (!shared || !messages) {
@@ -157,8 +217,9 @@ bool HostCompiler::link_with(Command command, int object, bool with_libm,
   for (const std::string& word : {std::string("-o"), path_of_fd(kShared), path_of_fd(kObject)}) {
     command.arguments.push_back(word);
   }
-  if (with_libm) command.arguments.emplace_back("-lm");
-  command.descriptors = {-1, -1, messages.get(), object, shared.get()};
+  if (input.with_libm) command.arguments.emplace_back("-lm");
+  command.descriptors = {-1, -1, messages.get(), input.object, shared.get()};
+  if (input.script >= 0) command.descriptors.push_back(input.script);
   const Ending ending = run_command(command);
   const std::string lines = text_of(messages.get(), kMessageLimit);
   if (succeeded(ending, shared.get(), messages.get())) {

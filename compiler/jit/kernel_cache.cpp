@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -14,6 +15,15 @@ namespace ingot::jit {
 namespace {
 
 constexpr int kAttempts = 3;  // for failures that are not the source's fault
+// Of a unit that kernels share: more gain little and wait longer for the first.
+constexpr std::size_t kMostPartsOfAUnit = 32;
+
+// Kernels of one key may share a unit.
+std::string sharing_key(const KernelSource& source, const KernelOptions& options) {
+  return fmt::format("{}\n{}\n{}", source.names.empty(),
+                     source.prelude ? source.prelude->digest() : "none",
+                     fmt::join(options.flags, "\n"));
+}
 
 void add(KernelPhases& sum, const KernelPhases& ms) {
   sum.lookup += ms.lookup;
@@ -85,46 +95,46 @@ KernelCache::Unit KernelCache::unit_of(const KernelSource& source, const KernelO
 KernelResult KernelCache::get(const KernelSource& source, const std::string& symbol,
                               const KernelOptions& options) {
   KernelResult result;
-  Stopwatch clock;
+  const Stopwatch clock;
   const Unit unit = unit_of(source, options);
+  result.ms.lookup = clock.ms();
   if (compiler_.info() == nullptr) {
     result.error = compiler_.missing();
     // Somebody asked for this compiler; none at all, or "none", is no fault.
     if (!options_.compiler.cxx.empty() && options_.compiler.cxx != "none") say(result.error);
     return result;
   }
+  Claim claimed = claim(unit, symbol, true, result);
+  if (claimed.answered) return result;
+  Job job{unit, symbol, std::move(claimed.entry), std::move(result)};
+  produce({&job, 1});
+  return std::move(job.result);
+}
+
+KernelCache::Claim KernelCache::claim(const Unit& unit, const std::string& symbol, bool wait,
+                                      KernelResult& result) {
+  Stopwatch clock;
   result.origin = KernelOrigin::kMemory;
-  std::shared_ptr<Entry> entry;
   std::unique_lock lock(mutex_);
-  result.ms.lookup = clock.lap();
   for (;;) {
     const auto found = entries_.find(unit.key);
     const std::shared_ptr<Entry> known = found == entries_.end() ? nullptr : found->second;
-    if (known && known->settled()) return answer(*known, symbol, std::move(result));
+    if (known && known->settled()) {
+      result = answer(*known, symbol, std::move(result));
+      return {nullptr, true};
+    }
     if (known && known->running && known->process == getpid()) {
+      if (!wait) return {};
+      clock.lap();
       done_.wait(lock, [&] { return !known->running; });
       result.ms.wait += clock.lap();
       continue;
     }
-    entry = std::make_shared<Entry>();
+    auto entry = std::make_shared<Entry>();
     entry->attempts = known ? known->attempts + 1 : 1;
     entries_.insert_or_assign(unit.key, entry);
-    break;
+    return {std::move(entry)};
   }
-  lock.unlock();
-  try {
-    produce(*entry, unit, result);
-  } catch (const std::exception& failure) {
-    entry->error = fmt::format("kernel cache: {}", failure.what());
-    entry->transient = true;
-  }
-  lock.lock();
-  entry->running = false;
-  if (!entry->module) ++statistics_.failures;
-  done_.notify_all();
-  result = answer(*entry, symbol, std::move(result));
-  drop_unused();
-  return result;
 }
 
 std::optional<KernelResult> KernelCache::get_from_memory(const KernelSource& source,
@@ -164,51 +174,90 @@ KernelResult KernelCache::answer(Entry& entry, const std::string& symbol, Kernel
   return result;
 }
 
-void KernelCache::produce(Entry& entry, const Unit& unit, KernelResult& result) {
-  const Stopwatch clock;
-  const Key key(unit.key, options_.hasher);
-  result.ms.hash = clock.ms();
-  keep_source(key, unit.source);
-  if (!take_from_disk(entry, key, result)) compile(entry, key, unit, result);
+void KernelCache::produce(std::span<Job> jobs) {
+  try {
+    std::vector<Job*> missing;
+    for (Job& job : jobs) {
+      const Stopwatch clock;
+      job.key.emplace(job.unit.key, options_.hasher);
+      job.result.ms.hash = clock.ms();
+      keep_source(*job.key, job.unit.source);
+      if (!take_from_disk(job)) missing.push_back(&job);
+    }
+    if (!missing.empty()) compile(missing);
+  } catch (const std::exception& failure) {
+    for (Job& job : jobs) {
+      if (job.entry->module || !job.entry->error.empty()) continue;
+      job.entry->error = fmt::format("kernel cache: {}", failure.what());
+      job.entry->transient = true;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  for (Job& job : jobs) {
+    job.entry->running = false;
+    if (!job.entry->module) ++statistics_.failures;
+    job.result = answer(*job.entry, job.symbol, std::move(job.result));
+  }
+  done_.notify_all();
+  drop_unused();
 }
 
-bool KernelCache::take_from_disk(Entry& entry, const Key& key, KernelResult& result) {
+bool KernelCache::take_from_disk(Job& job) {
   Stopwatch clock;
-  const std::optional<Bytes> object = disk_.load(key);
-  result.ms.disk_read = clock.lap();
+  const std::optional<Bytes> object = disk_.load(*job.key);
+  job.result.ms.disk_read = clock.lap();
   if (!object) return false;
   std::string error;
-  entry.module = Module::load(*object, options_.load, error);
-  result.ms.load = clock.lap();
-  if (entry.module) {
-    result.origin = KernelOrigin::kDisk;
+  job.entry->module = Module::load(*object, options_.load, error);
+  job.result.ms.load = clock.lap();
+  if (job.entry->module) {
+    job.result.origin = KernelOrigin::kDisk;
     return true;
   }
-  disk_.remove(key);
+  disk_.remove(*job.key);
   say(fmt::format("kernel cache: a stored {}; it is compiled again", error));
   return false;
 }
 
-void KernelCache::compile(Entry& entry, const Key& key, const Unit& unit, KernelResult& result) {
-  CompileResult compiled;
+void KernelCache::compile(std::span<Job* const> jobs) {
+  const Unit& first = jobs[0]->unit;
+  const std::string_view prelude = first.source.prelude_text();
+  const auto alone = [&](const Job& job) {
+    return compiler_.compile(prelude, job.unit.source.body, first.options.flags);
+  };
+  std::vector<CompileResult> results;
   {
     ScopedEvent event({.kind = EventKind::compile, .name = "compile"});
-    compiled = compiler_.compile(unit.source.prelude_text(), unit.source.body, unit.options.flags);
+    if (jobs.size() == 1) {
+      results.push_back(alone(*jobs[0]));
+    } else {
+      std::vector<UnitPart> parts;
+      for (const Job* job : jobs) parts.push_back({job->unit.source.body, job->unit.source.names});
+      results = compiler_.compile_together(prelude, parts, first.options.flags);
+      // One source that does not compile takes no other's kernel.
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        if (!results[i].error.empty() && !results[i].transient) results[i] = alone(*jobs[i]);
+      }
+    }
   }
-  result.ms.compile = compiled.compile_ms;
-  result.ms.link = compiled.link_ms;
+  for (std::size_t i = 0; i < jobs.size(); ++i) take_compiled(*jobs[i], results[i]);
+}
+
+void KernelCache::take_compiled(Job& job, CompileResult& compiled) {
+  job.result.ms.compile = compiled.compile_ms;
+  job.result.ms.link = compiled.link_ms;
   if (!compiled.error.empty()) {
-    entry.error = std::move(compiled.error);
-    entry.transient = compiled.transient;
+    job.entry->error = std::move(compiled.error);
+    job.entry->transient = compiled.transient;
     return;
   }
   Stopwatch clock;
-  entry.module = Module::load(compiled.object, options_.load, entry.error);
-  result.ms.load += clock.lap();
-  if (!entry.module) return;
-  result.origin = KernelOrigin::kCompiled;
-  disk_.store(key, compiled.object);
-  result.ms.disk_write = clock.lap();
+  job.entry->module = Module::load(compiled.object, options_.load, job.entry->error);
+  job.result.ms.load += clock.lap();
+  if (!job.entry->module) return;
+  job.result.origin = KernelOrigin::kCompiled;
+  disk_.store(*job.key, compiled.object);
+  job.result.ms.disk_write = clock.lap();
 }
 
 std::future<KernelResult> KernelCache::get_async(KernelRequest request) {
@@ -223,24 +272,59 @@ std::future<KernelResult> KernelCache::get_async(KernelRequest request) {
 
 std::vector<KernelResult> KernelCache::get_many(std::vector<KernelRequest> requests) {
   std::vector<KernelResult> results(requests.size());
-  std::vector<std::size_t> missing;
+  if (compiler_.info() == nullptr) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      results[i] = get(requests[i].source, requests[i].symbol, requests[i].options);
+    }
+    return results;
+  }
+  std::vector<Unit> units;
+  for (const KernelRequest& r : requests) units.push_back(unit_of(r.source, r.options));
+  std::map<std::string, std::vector<std::size_t>> groups;  // of what may share a compile unit
+  std::vector<Claim> claims(requests.size());
+  std::vector<std::size_t> elsewhere;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const KernelRequest& request = requests[i];
-    if (auto known = get_from_memory(request.source, request.symbol, request.options)) {
-      results[i] = std::move(*known);
-    } else {
-      missing.push_back(i);
+    claims[i] = claim(units[i], requests[i].symbol, false, results[i]);
+    if (claims[i].entry) {
+      groups[sharing_key(units[i].source, units[i].options)].push_back(i);
+    } else if (!claims[i].answered) {
+      elsewhere.push_back(i);
     }
   }
-  std::vector<std::future<KernelResult>> futures;
-  for (std::size_t n = 1; n < missing.size(); ++n) {
-    futures.push_back(get_async(std::move(requests[missing[n]])));
+  std::vector<std::vector<Job>> batches;
+  std::vector<std::vector<std::size_t>> places;
+  for (const auto& [key, members] : groups) {
+    const bool share = !requests[members[0]].source.names.empty();
+    const std::size_t even = (members.size() + pool_.threads() - 1) / pool_.threads();
+    const std::size_t size = share ? std::min(even, kMostPartsOfAUnit) : 1;
+    for (std::size_t n = 0; n < members.size(); ++n) {
+      if (n % size == 0) {
+        batches.emplace_back();
+        places.emplace_back();
+      }
+      const std::size_t i = members[n];
+      batches.back().push_back(
+          {units[i], requests[i].symbol, std::move(claims[i].entry), std::move(results[i])});
+      places.back().push_back(i);
+    }
   }
-  if (!missing.empty()) {
-    const KernelRequest& first = requests[missing[0]];
-    results[missing[0]] = get(first.source, first.symbol, first.options);
+  std::vector<std::future<void>> futures;
+  for (std::size_t b = 1; b < batches.size(); ++b) {
+    const auto task =
+        std::make_shared<std::packaged_task<void()>>([this, &jobs = batches[b]] { produce(jobs); });
+    futures.push_back(task->get_future());
+    pool_.submit([task] { (*task)(); });
   }
-  for (std::size_t n = 1; n < missing.size(); ++n) results[missing[n]] = futures[n - 1].get();
+  if (!batches.empty()) produce(batches[0]);
+  for (std::future<void>& future : futures) future.get();
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    for (std::size_t n = 0; n < batches[b].size(); ++n) {
+      results[places[b][n]] = std::move(batches[b][n].result);
+    }
+  }
+  for (const std::size_t i : elsewhere) {
+    results[i] = get(requests[i].source, requests[i].symbol, requests[i].options);
+  }
   return results;
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -112,7 +113,9 @@ class KernelCache {
                                               const KernelOptions& options);
   // On a thread of the cache's own.
   std::future<KernelResult> get_async(KernelRequest request);
-  // All of them, compiled in parallel; results in the order of the requests.
+  // All of them; results in the order of the requests. Those to compile share units (where their
+  // sources have names), as few as keep all threads busy; the units compile in parallel. The time
+  // of a shared run of the compiler is in the first result of its unit.
   std::vector<KernelResult> get_many(std::vector<KernelRequest> requests);
 
   KernelCacheStatistics statistics() const;
@@ -128,12 +131,27 @@ class KernelCache {
     const KernelOptions& options;
     std::string key;
   };
+  struct Claim {
+    std::shared_ptr<Entry> entry;  // this thread has to fill it; or null
+    bool answered = false;         // it was settled; else another thread is filling it
+  };
+  struct Job {
+    const Unit& unit;
+    const std::string& symbol;
+    std::shared_ptr<Entry> entry;
+    KernelResult result;
+    std::optional<Key> key = {};
+  };
 
   Unit unit_of(const KernelSource& source, const KernelOptions& options);
-  // The entry's owner fills it: from the disk, or from the compiler.
-  void produce(Entry& entry, const Unit& unit, KernelResult& result);
-  bool take_from_disk(Entry& entry, const Key& key, KernelResult& result);
-  void compile(Entry& entry, const Key& key, const Unit& unit, KernelResult& result);
+  // Looks the unit up and takes it if nobody has; waits for another thread's if `wait`.
+  Claim claim(const Unit& unit, const std::string& symbol, bool wait, KernelResult& result);
+  // Fills the entries of these jobs, which share prelude and options: from the disk, or else from
+  // the compiler, together.
+  void produce(std::span<Job> jobs);
+  void compile(std::span<Job* const> jobs);
+  bool take_from_disk(Job& job);
+  void take_compiled(Job& job, CompileResult& compiled);
   KernelResult answer(Entry& entry, const std::string& symbol, KernelResult result);
   void drop_unused();
   void keep_source(const Key& key, const KernelSource& source);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <ingot/compiler/jit/embedded_text.h>
 #include <ingot/compiler/jit/sha256.h>
@@ -28,6 +29,9 @@ class Prelude {
 struct KernelSource {
   std::shared_ptr<const Prelude> prelude;  // may be null
   std::string body;
+  // All names that the body defines at namespace scope, its function first: what lets it share a
+  // compile unit with others. Empty: it is compiled alone.
+  std::vector<std::string> names = {};
 
   std::string_view prelude_text() const {
     return prelude ? std::string_view(prelude->text()) : std::string_view();

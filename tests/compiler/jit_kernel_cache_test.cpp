@@ -151,6 +151,57 @@ TEST(JitKernelCache, ManyKernelsCompileInParallel) {
   }
 }
 
+// A count of the runs of the compiler, in a file.
+HostCompilerOptions counted(const Folder& folder) {
+  HostCompilerOptions options = compiler_options();
+  options.cxx = write_script(
+      folder.path("cxx"),
+      fmt::format("[ \"$1\" = --version ] || echo run >> {1}\nexec {0} \"$@\"\n",
+                  HostCompiler(compiler_options()).info()->program, folder.path("runs")));
+  return options;
+}
+
+KernelRequest named(KernelSource source) {
+  source.names = {"affine", "helper"};
+  source.body = "static float helper(float x) { return x; }\n" + source.body;
+  return {source, "affine", {}};
+}
+
+TEST(JitKernelCache, KernelsOfOneRequestShareCompileUnits) {
+  const Folder folder, tools;
+  KernelCacheOptions options = cache_options(folder.path());
+  options.compiler = counted(tools);
+  options.compile_threads = 2;
+  std::vector<KernelRequest> requests;
+  for (int i = 0; i < 8; ++i) requests.push_back(named(affine(1 + i, i)));
+  // One that does not compile takes no other's kernel, and two that are equal are one.
+  requests.push_back({{nullptr, "nonsense", {"affine"}}, "affine", {}});
+  requests.push_back(requests[0]);
+  const auto check = [&](KernelCache& cache, KernelOrigin origin) {
+    const auto results = cache.get_many(requests);
+    for (int i = 0; i < 8; ++i) {
+      const KernelResult& result = results[static_cast<std::size_t>(i)];
+      EXPECT_EQ(check_affine(result, static_cast<float>(1 + i), static_cast<float>(i)), "");
+      EXPECT_EQ(result.origin, origin);
+    }
+    EXPECT_EQ(results[8].kernel, nullptr);
+    EXPECT_NE(results[8].error.find("nonsense"), std::string::npos) << results[8].error;
+    EXPECT_EQ(results[9].kernel, results[0].kernel);
+  };
+  {
+    KernelCache cache(options);
+    check(cache, KernelOrigin::kCompiled);
+    EXPECT_EQ(cache.statistics().compiles, 8u);
+    EXPECT_EQ(cache.statistics().failures, 1u);
+    const std::string runs = read_text(tools.path("runs"));
+    // Two units; the parts of the one with nonsense again, one by one.
+    EXPECT_LE(std::count(runs.begin(), runs.end(), '\n'), 2 + 5) << runs;
+    check(cache, KernelOrigin::kMemory);
+  }
+  KernelCache later(options);  // each kernel has its own entry on the disk
+  check(later, KernelOrigin::kDisk);
+}
+
 TEST(JitKernelCache, Asynchronous) {
   KernelCache cache(cache_options(""));
   auto good = cache.get_async({affine(5, 2), "affine", {}});
