@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/fuzz_program.h"
+#include "compiler/fuzz_world.h"
 
 namespace ingot::fuzz {
 
@@ -44,10 +44,14 @@ std::string difference(const char* what, const std::vector<Tensor>& a,
 }  // namespace
 
 std::string difference(const World& a, const World& b) {
-  std::string d = difference("argument", a.args, b.args);
-  if (d.empty()) d = difference("capture", a.captures, b.captures);
+  std::string d = difference("argument", a.now.args, b.now.args);
+  if (d.empty()) d = difference("capture", a.now.captures, b.now.captures);
   if (d.empty()) d = difference("escaped", a.escaped, b.escaped);
-  if (d.empty() && a.host_log != b.host_log) d = "host-visible facts differ";
+  if (d.empty() && a.host_log.size() != b.host_log.size()) d = "host-visible facts: counts differ";
+  for (std::size_t i = 0; d.empty() && i < a.host_log.size(); ++i) {
+    if (a.host_log[i] == b.host_log[i]) continue;
+    d = fmt::format("host-visible fact {}: {} against {}", i, a.host_log[i], b.host_log[i]);
+  }
   return d;
 }
 

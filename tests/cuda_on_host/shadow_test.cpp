@@ -128,13 +128,14 @@ TEST(Shadow, TrainingStepsOfAnMlp) {
 }
 
 void run_programs(fuzz::Features features, std::uint64_t count) {
-  features.nested = false;
+  features.nested = features.errors = features.dtypes = false;
   int threw = 0;
   for (std::uint64_t seed = 1; seed <= count; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const fuzz::Program program(seed, features);
     manual_seed(seed);
-    fuzz::World world = fuzz::make_world(seed, features);
+    fuzz::World world;
+    fuzz::fill_world(world, seed, features);
     for (int call = 0; call < 2; ++call) {
       Shadow shadow;
       try {
@@ -142,7 +143,7 @@ void run_programs(fuzz::Features features, std::uint64_t count) {
       } catch (const std::exception&) {
         ++threw;  // some programs do
       }
-      program.between_calls(world, call);
+      fuzz::between_calls(world, seed, features, call);
     }
     if (::testing::Test::HasFailure()) return;
   }

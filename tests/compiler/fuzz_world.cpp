@@ -1,0 +1,131 @@
+#include "compiler/fuzz_world.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ingot::fuzz {
+
+Tensor noise(Dims sizes, Dice& dice, DType dtype) {
+  std::vector<float> values(static_cast<std::size_t>(sizes.product()));
+  for (float& v : values) v = static_cast<float>(dice.real() * 4 - 2);
+  return from_vector(values, sizes, kFloat32).to(dtype);
+}
+
+namespace {
+
+struct Sizes {
+  i64 rows, cols;
+};
+
+std::vector<Sizes> sizes_of(std::uint64_t seed, const Features& f) {
+  std::vector<Sizes> all = {{f.rows, f.cols}};
+  Dice dice(mixed(seed, 3));
+  if (!f.sizes || !dice.chance(40)) return all;
+  const int more = 1 + dice.below(2);
+  for (int i = 0; i < more; ++i) {
+    constexpr std::array<i64, 8> kRows = {0, 1, 1, 2, 3, 5, 7, 9},
+                                 kCols = {1, 2, 3, 4, 6, 8, 17, 0};
+    i64 rows = kRows[static_cast<std::size_t>(dice.below(8))];
+    i64 cols = dice.chance(30) ? f.cols : kCols[static_cast<std::size_t>(dice.below(8))];
+    if (dice.chance(10)) cols = 33 + dice.below(300);  // a row that fuses as one
+    all.push_back({rows, cols});
+  }
+  return all;
+}
+
+// Tensors of other dtypes; integers are small, so that they are indices too.
+void add_dtypes(Givens& g, Dice& dice) {
+  constexpr std::array<DType, 3> kFloating = {kFloat64, kFloat16, kBFloat16};
+  constexpr std::array<DType, 3> kIntegers = {kInt64, kInt32, kUInt8};
+  if (dice.chance(60))
+    g.captures.push_back(
+        noise({g.rows, g.cols}, dice, kFloating[static_cast<std::size_t>(dice.below(3))]));
+  if (dice.chance(60))
+    g.captures.push_back((noise({g.rows, g.cols}, dice) * 3 + 6)
+                             .to(kIntegers[static_cast<std::size_t>(dice.below(3))]));
+  if (dice.chance(50)) g.captures.push_back(noise({g.rows, g.cols}, dice) > 0.3);
+  if (dice.chance(30)) g.captures.push_back((noise({g.rows}, dice) * 3 + 6).to(kInt64));
+}
+
+Givens make_givens(Sizes sizes, std::uint64_t seed, const Features& f) {
+  Dice dice(mixed(seed, 5));
+  Givens g{sizes.rows, sizes.cols, {}, {}};
+  const i64 rows = g.rows, cols = g.cols;
+  g.args.push_back(noise({rows, cols}, dice));
+  g.args.push_back(noise({cols}, dice));
+  // A large square of drawn numbers would take longer than the program.
+  g.captures.push_back(cols > 40 ? noise({cols, 1}, dice) * noise({cols}, dice)
+                                 : noise({cols, cols}, dice));
+  g.captures.push_back(noise({rows, cols}, dice));
+  g.captures.push_back(noise({cols}, dice));
+  if (dice.chance(50)) g.captures[0].requires_grad_();
+  if (dice.chance(50)) g.captures[2].requires_grad_();
+  if (dice.chance(30)) g.captures.push_back(g.args[0]);                 // the argument itself
+  if (dice.chance(30)) g.captures.push_back(g.captures[1].t());         // a view of a capture
+  if (dice.chance(30) && rows > 0) g.args.push_back(g.captures[1][0]);  // an argument inside one
+  if (f.dtypes) add_dtypes(g, dice);
+  return g;
+}
+
+}  // namespace
+
+bool is_restless(std::uint64_t seed, const Features& f) {
+  return Dice(mixed(seed, 1)).chance(f.restless);
+}
+
+int calls_of(std::uint64_t seed, const Features& f) {
+  if (is_restless(seed, f)) return 5;
+  const int sets = static_cast<int>(sizes_of(seed, f).size());
+  return sets == 1 ? 7 : 5 * sets;
+}
+
+void fill_world(World& world, std::uint64_t seed, const Features& f) {
+  std::size_t most = 0;
+  const bool same_draws = Dice(mixed(seed, 6)).chance(50);
+  std::uint64_t n = 0;
+  for (const Sizes& s : sizes_of(seed, f)) {
+    // Of equal draws the sets have the same dtypes, aliases and leaves: one path where sizes allow.
+    world.others.push_back(make_givens(s, mixed(seed, same_draws ? 0 : n++), f));
+    most = std::max(most, static_cast<std::size_t>(s.rows * s.cols));
+  }
+  world.now = world.others.front();
+  world.others.erase(world.others.begin());
+  world.staging.resize(most + 1);
+}
+
+void between_calls(World& world, std::uint64_t seed, const Features& f, int call) {
+  Dice dice(mixed(seed, 1000 + static_cast<std::uint64_t>(call)));
+  NoGradGuard guard;
+  if (!world.others.empty()) {
+    std::swap(world.now, world.others.front());
+    std::rotate(world.others.begin(), world.others.begin() + 1, world.others.end());
+  }
+  Givens& g = world.now;
+  const i64 rows = g.rows, cols = g.cols;
+  const bool restless = is_restless(seed, f);
+  if (dice.chance(30)) g.args[0].copy_(noise(g.args[0].sizes(), dice));
+  // New tensors of the same metadata: what was one tensor before is two now, which only restless
+  // programs meet unless nothing shares it.
+  const bool shared = g.captures.size() > 3 && g.captures[3].dtype() == kFloat32;
+  if (restless || (!shared && g.args.size() == 2)) {
+    if (dice.chance(30)) g.args[0] = noise({rows, cols}, dice);
+    if (dice.chance(15)) g.captures[1] = noise({rows, cols}, dice);  // swapped
+    if (dice.chance(15)) {                                           // re-aligned
+      g.captures[1] = noise({rows * cols + 1}, dice).narrow(0, 1, rows * cols).view({rows, cols});
+    }
+  }
+  if (restless) {
+    if (dice.chance(10)) g.captures[1] = g.args[0];  // aliased
+    if (dice.chance(10)) g.captures[2].requires_grad_(!g.captures[2].requires_grad());
+    if (dice.chance(10)) g.args[0] = noise({rows + 1, cols}, dice);  // a new shape
+    if (dice.chance(20)) world.escaped.clear();
+  }
+  // Gradients go before each call, as in training, or never; or by chance.
+  const bool always = Dice(mixed(seed, 2)).chance(60);
+  for (Tensor& t : g.captures) {
+    if (!t.is_leaf() || !t.requires_grad()) continue;
+    if (restless ? dice.chance(40) : always) t.mutable_grad() = Tensor();
+  }
+}
+
+}  // namespace ingot::fuzz
