@@ -3,6 +3,43 @@
 
 namespace ingot::fuzz {
 
+namespace {
+
+constexpr int kHooks = 6;
+
+// A hook of the given kind. The world outlives the history that it hangs in; a run does not.
+void add_hook(Tensor& x, World& world, int kind, std::string* line) {
+  constexpr const char* kNames[kHooks] = {
+      "writes", "writes and returns it", "writes a part", "replaces", "keeps", "reads"};
+  if (line != nullptr) *line += std::string(" hook that ") + kNames[kind];
+  x.register_hook([&world, kind](const Tensor& g) -> Tensor {
+    const NoGradGuard guard;
+    Tensor h = g;
+    switch (kind) {
+      case 0:
+        h.mul_(2);
+        return {};
+      case 1:
+        h.add_(1);
+        return h;
+      case 2:
+        if (h.dim() > 0 && h.size(0) > 0) h[0] = 7;
+        return {};
+      case 3:
+        return tanh(g) * 0.5;
+      case 4:
+        world.escaped.push_back(g);
+        if (world.escaped.size() > 4) world.escaped.erase(world.escaped.begin());
+        return {};
+      default:
+        if (g.numel() > 0) world.log(g.reshape({g.numel()})[0].item<double>());
+        return {};
+    }
+  });
+}
+
+}  // namespace
+
 void Run::backward() {
   Tensor loss;
   for (const Named& named : pool_) {
@@ -46,53 +83,23 @@ void Run::hook() {
     if (shape_.chance(50)) push(x + x);
     if (shape_.chance(50)) push(x.reshape({x.numel()}) * 2);
   }
-  switch (choose(7)) {
-    case 0:
-      name(" retain_grad");
-      x.retain_grad();
-      retained_.push_back(x);
-      return;
-    case 1:
-      name(" hook: in place");
-      return x.register_hook([](const Tensor& g) {
-        NoGradGuard guard;
-        Tensor h = g;
-        h.mul_(2);
-        return Tensor();
-      });
-    case 2:
-      name(" hook: in place, and returns it");
-      return x.register_hook([](const Tensor& g) {
-        NoGradGuard guard;
-        Tensor h = g;
-        h.add_(1);
-        return h;
-      });
-    case 3:
-      name(" hook: replaces");
-      return x.register_hook([](const Tensor& g) { return tanh(g) * 0.5; });
-    case 4:
-      name(" hook: keeps");
-      return x.register_hook([world = &world_](const Tensor& g) {
-        world->escaped.push_back(g);
-        if (world->escaped.size() > 4) world->escaped.erase(world->escaped.begin());
-        return Tensor();
-      });
-    case 5:
-      if (!features_.observe) return;
-      name(" hook: reads");
-      return x.register_hook([world = &world_](const Tensor& g) {
-        if (g.numel() > 0) world->log(g.reshape({g.numel()})[0].item<double>());
-        return Tensor();
-      });
-    default:
-      name(" hook: a part in place");
-      return x.register_hook([](const Tensor& g) {
-        NoGradGuard guard;
-        Tensor h = g;
-        if (h.dim() > 0 && h.size(0) > 0) h[0] = 7;
-        return Tensor();
-      });
+  if (shape_.chance(25)) {
+    name(" retain_grad");
+    x.retain_grad();
+    retained_.push_back(x);
+    return;
+  }
+  add_hook(x, world_, choose(kHooks), &line_);
+}
+
+void add_leaf_hooks(World& world, std::uint64_t seed) {
+  Dice dice(mixed(seed, 9));
+  for (Givens& g : world.others) {
+    for (Tensor& t : g.captures) {
+      if (t.is_leaf() && t.requires_grad() && dice.chance(40)) {
+        add_hook(t, world, dice.below(kHooks), nullptr);
+      }
+    }
   }
 }
 

@@ -32,7 +32,7 @@ std::vector<Weight> weights_of(const Features& f, bool restless) {
           {Kind::drop, 4},
           {Kind::escape, 3},
           {Kind::host, 3},
-          {Kind::error, f.errors ? 2 : 0},
+          {Kind::error, f.errors ? 1 : 0},
           {Kind::guard, 2},
           {Kind::nested, f.nested ? 2 : 0},
           {Kind::throws, f.throws && restless ? 2 : 0},

@@ -33,10 +33,12 @@ void Run::view() {
       sizes.insert(0, 2);
       return push(x.unsqueeze(0).expand(sizes));
     }
-    case 6:
+    case 6: {
       if (last < 2) return;
       name(" slice with a step");
-      return push(x.slice(-1, value_.below(2), {}, 2).slice(-1, 0, last / 2));
+      const i64 start = value_.below(2);
+      return push(x.slice(-1, start, start + last - 1, 2));
+    }
     case 7:
       name(" squeeze");
       return push(x.squeeze());

@@ -67,6 +67,16 @@ Givens make_givens(Sizes sizes, std::uint64_t seed, const Features& f) {
   return g;
 }
 
+// Captures in memory of the host's, made before the calls.
+void add_borrowed(World& world, std::uint64_t seed) {
+  Dice dice(mixed(seed, 8));
+  for (Givens& g : world.others) {
+    if (!dice.chance(40)) continue;
+    world.borrowed.emplace_back(static_cast<std::size_t>(g.rows * g.cols) + 1, 0.5f);
+    g.captures.push_back(from_blob(world.borrowed.back().data(), {g.rows, g.cols}, kFloat32));
+  }
+}
+
 }  // namespace
 
 bool is_restless(std::uint64_t seed, const Features& f) {
@@ -76,7 +86,7 @@ bool is_restless(std::uint64_t seed, const Features& f) {
 int calls_of(std::uint64_t seed, const Features& f) {
   if (is_restless(seed, f)) return 5;
   const int sets = static_cast<int>(sizes_of(seed, f).size());
-  return sets == 1 ? 7 : 5 * sets;
+  return sets == 1 ? 8 : 6 * sets;
 }
 
 void fill_world(World& world, std::uint64_t seed, const Features& f) {
@@ -88,6 +98,8 @@ void fill_world(World& world, std::uint64_t seed, const Features& f) {
     world.others.push_back(make_givens(s, mixed(seed, same_draws ? 0 : n++), f));
     most = std::max(most, static_cast<std::size_t>(s.rows * s.cols));
   }
+  if (f.hooks) add_leaf_hooks(world, seed);
+  if (f.pointers) add_borrowed(world, seed);
   world.now = world.others.front();
   world.others.erase(world.others.begin());
   world.staging.resize(most + 1);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -49,7 +50,8 @@ struct World {
   std::vector<Givens> others;  // of the other sets of sizes, in turn
   std::vector<Tensor> escaped;
   std::vector<float> staging;
-  std::vector<double> host_log;  // host-visible facts: values read, versions, errors
+  std::deque<std::vector<float>> borrowed;  // what tensors of from_blob lie in
+  std::vector<double> host_log;             // host-visible facts: values read, versions, errors
   // A function of the user's that is compiled where the program is; calls itself n times.
   std::function<Tensor(const Tensor&, int n)> helper;
 };
@@ -62,6 +64,9 @@ int calls_of(std::uint64_t seed, const Features& features);
 void fill_world(World& world, std::uint64_t seed, const Features& features);
 // Changes between calls: new values, captures swapped, re-aligned, aliased, frozen; other sizes.
 void between_calls(World& world, std::uint64_t seed, const Features& features, int call);
+
+// Hooks on the leaves among the captures of all sets; some write their argument.
+void add_leaf_hooks(World& world, std::uint64_t seed);
 
 // Numbers in [-2, 2).
 Tensor noise(Dims sizes, Dice& dice, DType dtype = kFloat32);
