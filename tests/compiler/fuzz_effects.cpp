@@ -34,7 +34,7 @@ void Run::write() {
   switch (choose(14)) {
     case 0:
       name(" add_ number");
-      x.add_(floats ? Scalar(scalar()) : Scalar(static_cast<i64>(scalar())));
+      x.add_(floats ? Scalar(scalar()) : Scalar(whole()));
       return;
     case 1:
       if (!takes(x, y)) return;
@@ -53,7 +53,7 @@ void Run::write() {
     case 4:
       if (x.dim() == 0 || x.size(0) == 0) return;
       name(" [0] = number");
-      x[0] = static_cast<int>(std::abs(scalar()));
+      x[0] = std::abs(whole()) % 100;
       return;
     case 5:
       name(" zero_");

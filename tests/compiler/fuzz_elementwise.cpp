@@ -143,9 +143,7 @@ void Run::with_scalar() {
   const double s = scalar();
   // The kind of a number is structural: restless programs change it.
   const int kind = restless_ ? value_.below(3) : choose(3);
-  const Scalar number = kind == 0   ? Scalar(s)
-                        : kind == 1 ? Scalar(static_cast<i64>(s))
-                                    : Scalar(s > 0);
+  const Scalar number = kind == 0 ? Scalar(s) : kind == 1 ? Scalar(whole()) : Scalar(s > 0);
   switch (choose(9)) {
     case 0:
       name(" mul number");
@@ -170,7 +168,7 @@ void Run::with_scalar() {
       return push(x > number);
     case 7:
       name(" pow number");
-      return push(pow(x.to(kFloat32), static_cast<int>(s)));
+      return push(pow(x.to(kFloat32), whole()));
     default:
       name(" addcmul");
       return push(addcmul(x, x, x, s));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -26,7 +27,7 @@ std::vector<Weight> weights_of(const Features& f, bool restless) {
           {Kind::composite, 5},
           {Kind::along_rows, f.rowwise ? 35 : 4},
           {Kind::indexing, 5},
-          {Kind::write, f.in_place ? 9 : 0},
+          {Kind::write, f.in_place ? 11 : 0},
           {Kind::observe, f.observe ? 3 : 0},
           {Kind::random, f.random ? 4 : 0},
           {Kind::drop, 4},
@@ -61,7 +62,7 @@ Program::Program(std::uint64_t seed, const Features& features)
   const std::vector<Weight> weights = weights_of(features, restless_);
   int total = 0;
   for (const Weight& w : weights) total += w.weight;
-  const int steps = 3 + dice.below(18);
+  const int steps = 3 + dice.below(dice.chance(70) ? 18 : 45);
   for (int i = 0; i < steps; ++i) {
     int at = dice.below(total);
     std::size_t k = 0;
@@ -119,7 +120,7 @@ std::vector<Tensor> Run::results(std::uint64_t seed) {
   shape_ = Dice(mixed(seed, 12));
   line_ = "return";
   std::vector<Tensor> results;
-  const int count = 1 + shape_.below(3);
+  const int count = 1 + shape_.below(5);
   // The newest are likelier: what nobody returns would be dead code.
   for (int i = 0; i < count; ++i) {
     const auto n = static_cast<int>(pool_.size());
@@ -192,7 +193,16 @@ Dims Run::axes_of(const Tensor& t) {
 
 int Run::axis_of(const Tensor& t) { return t.dim() == 0 ? 0 : shape_.below(t.dim()); }
 
-double Run::scalar() { return std::round(value_.real() * 64 - 32) / 16; }
+double Run::scalar() {
+  if (value_.chance(4)) {
+    constexpr double kSpecial[] = {0, -0.0, 1e30, -16777217,
+                                   std::numeric_limits<double>::infinity()};
+    return kSpecial[value_.below(5)];
+  }
+  return std::round(value_.real() * 64 - 32) / 16;
+}
+
+i64 Run::whole() { return value_.chance(4) ? (i64{1} << 24) + 1 : value_.below(5) - 2; }
 
 void Run::push(Tensor t) {
   if (t.numel() > 4096 + 4 * world_.now.rows * world_.now.cols) return;

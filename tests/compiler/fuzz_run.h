@@ -34,6 +34,7 @@ class Run {
   Dims axes_of(const Tensor& t);            // any of its axes
   int axis_of(const Tensor& t);
   double scalar();
+  i64 whole();
   void push(Tensor t);
   void name(std::string_view what) { line_ += what; }
   int choose(int n) { return shape_.below(n); }

@@ -2,12 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace ingot::fuzz {
 
 Tensor noise(Dims sizes, Dice& dice, DType dtype) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr std::array<float, 8> kSpecial = {
+      0, -0.0f, 1, kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN(), 1e-40f, 1e30f};
+  const bool special = dice.chance(12);
   std::vector<float> values(static_cast<std::size_t>(sizes.product()));
-  for (float& v : values) v = static_cast<float>(dice.real() * 4 - 2);
+  for (float& v : values) {
+    v = special && dice.chance(15) ? kSpecial[static_cast<std::size_t>(dice.below(8))]
+                                   : static_cast<float>(dice.real() * 4 - 2);
+  }
   return from_vector(values, sizes, kFloat32).to(dtype);
 }
 
@@ -33,6 +41,27 @@ std::vector<Sizes> sizes_of(std::uint64_t seed, const Features& f) {
   return all;
 }
 
+// A matrix of new numbers in one of the layouts that programs meet.
+enum class Layout { dense, columns, part_of_rows, every_other, unaligned };
+Layout layout_of(std::uint64_t seed) {
+  Dice dice(mixed(seed, 10));
+  return dice.chance(60) ? Layout::dense : static_cast<Layout>(dice.below(5));
+}
+Tensor matrix(i64 rows, i64 cols, Dice& dice, Layout layout) {
+  switch (layout) {
+    case Layout::columns:
+      return noise({cols, rows}, dice).t();
+    case Layout::part_of_rows:
+      return noise({rows, cols + 3}, dice).narrow(1, 1, cols);
+    case Layout::every_other:
+      return noise({rows, 2 * cols}, dice).slice(1, 0, 2 * cols, 2);
+    case Layout::unaligned:
+      return noise({rows * cols + 1}, dice).narrow(0, 1, rows * cols).view({rows, cols});
+    default:
+      return noise({rows, cols}, dice);
+  }
+}
+
 // Tensors of other dtypes; integers are small, so that they are indices too.
 void add_dtypes(Givens& g, Dice& dice) {
   constexpr std::array<DType, 3> kFloating = {kFloat64, kFloat16, kBFloat16};
@@ -47,11 +76,11 @@ void add_dtypes(Givens& g, Dice& dice) {
   if (dice.chance(30)) g.captures.push_back((noise({g.rows}, dice) * 3 + 6).to(kInt64));
 }
 
-Givens make_givens(Sizes sizes, std::uint64_t seed, const Features& f) {
+Givens make_givens(Sizes sizes, std::uint64_t seed, Layout layout, const Features& f) {
   Dice dice(mixed(seed, 5));
   Givens g{sizes.rows, sizes.cols, {}, {}};
   const i64 rows = g.rows, cols = g.cols;
-  g.args.push_back(noise({rows, cols}, dice));
+  g.args.push_back(matrix(rows, cols, dice, layout));
   g.args.push_back(noise({cols}, dice));
   // A large square of drawn numbers would take longer than the program.
   g.captures.push_back(cols > 40 ? noise({cols, 1}, dice) * noise({cols}, dice)
@@ -95,7 +124,7 @@ void fill_world(World& world, std::uint64_t seed, const Features& f) {
   std::uint64_t n = 0;
   for (const Sizes& s : sizes_of(seed, f)) {
     // Of equal draws the sets have the same dtypes, aliases and leaves: one path where sizes allow.
-    world.others.push_back(make_givens(s, mixed(seed, same_draws ? 0 : n++), f));
+    world.others.push_back(make_givens(s, mixed(seed, same_draws ? 0 : n++), layout_of(seed), f));
     most = std::max(most, static_cast<std::size_t>(s.rows * s.cols));
   }
   if (f.hooks) add_leaf_hooks(world, seed);
@@ -120,10 +149,10 @@ void between_calls(World& world, std::uint64_t seed, const Features& f, int call
   // programs meet unless nothing shares it.
   const bool shared = g.captures.size() > 3 && g.captures[3].dtype() == kFloat32;
   if (restless || (!shared && g.args.size() == 2)) {
-    if (dice.chance(30)) g.args[0] = noise({rows, cols}, dice);
+    if (dice.chance(30)) g.args[0] = matrix(rows, cols, dice, layout_of(seed));
     if (dice.chance(15)) g.captures[1] = noise({rows, cols}, dice);  // swapped
     if (dice.chance(15)) {                                           // re-aligned
-      g.captures[1] = noise({rows * cols + 1}, dice).narrow(0, 1, rows * cols).view({rows, cols});
+      g.captures[1] = matrix(rows, cols, dice, Layout::unaligned);
     }
   }
   if (restless) {
