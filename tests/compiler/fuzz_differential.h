@@ -13,6 +13,7 @@ namespace ingot::fuzz {
 struct Tally {
   i64 programs = 0, calls = 0, hits = 0, cuts = 0, errors = 0, fused = 0;
   i64 kernels = 0;  // that groups of compiled programs ran by
+  i64 late = 0;     // of these, those that their batch did not bring
 };
 
 // The first difference, or empty. With a listing: what the last call did, one statement a line.

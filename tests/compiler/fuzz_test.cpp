@@ -27,7 +27,7 @@ TEST(Fuzz, PointwiseOnly) {
              .count = 200});
 }
 
-TEST(Fuzz, Everything) { fuzz::run({.options = kVerified, .count = 500}); }
+TEST(Fuzz, Everything) { fuzz::run({.options = kVerified, .count = 1000}); }
 
 TEST(Fuzz, WithoutFusion) { fuzz::run({.options = {.disable = {"fusion"}}, .count = 200}); }
 
@@ -43,7 +43,7 @@ TEST(Fuzz, AtTheLimit) {
 TEST(Fuzz, AlongRows) {
   fuzz::run({.features = {.nested = false, .rows = 2, .cols = 520, .rowwise = true},
              .options = kVerified,
-             .count = 60});
+             .count = 100});
 }
 
 TEST(Fuzz, AlongRowsGenerated) {
@@ -52,7 +52,7 @@ TEST(Fuzz, AlongRowsGenerated) {
              .count = 20});
 }
 
-TEST(Fuzz, GeneratedCode) { fuzz::run({.options = kCompiled, .count = 60}); }
+TEST(Fuzz, GeneratedCode) { fuzz::run({.options = kCompiled, .count = 100}); }
 
 // What a function does to bytes behind the ops' backs, by pointers that it takes itself.
 TEST(Fuzz, Pointers) {
