@@ -58,7 +58,7 @@ struct Ledger {
   i64 calls = 0;                       // all of them
   i64 hits = 0;                        // replayed from start to end
   i64 variants = 0;                    // recorded paths
-  i64 compiles = 0;                    // runs of the host compiler
+  i64 compiles = 0;                    // kernels compiled for it
   i64 memory_hits = 0, disk_hits = 0;  // kernels found in the cache
   i64 launches_eager = 0;              // kernel bodies of the last recorded path, op by op
   i64 launches_compiled = 0;           // the same, of its plan
