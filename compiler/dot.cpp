@@ -2,6 +2,7 @@
 
 #include <ingot/compiler/dot.h>
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/core/text.h>
 
 namespace ingot::compiler {
 
@@ -9,7 +10,7 @@ namespace {
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
-  for (char c : text) {
+  for (char c : valid_utf8(text)) {
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }

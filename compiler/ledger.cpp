@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <ingot/compiler/ledger.h>
+#include <ingot/kernels/core/text.h>
 
 namespace ingot {
 
@@ -38,19 +39,9 @@ void events(std::string& out, const char* title, const std::vector<Ledger::Event
 }
 
 std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (char c : text) {
-    auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (u < 0x20) {
-      out += fmt::format("\\u{:04x}", u);
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
+  std::string out;
+  append_json_string(out, text);
+  return out;
 }
 
 std::string json_number(const std::optional<double>& v) {

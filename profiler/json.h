@@ -1,7 +1,6 @@
 // Strict JSON text (RFC 8259), whatever bytes a name holds.
-// Owns: quoting, separators, numbers. Control characters are escaped, bytes that are no UTF-8
-// become U+FFFD, numbers that JSON cannot hold become null. One space follows each colon: trace
-// readers search for `"rank": 0`. Must not know: files, traces.
+// Owns: separators, numbers. Numbers that JSON cannot hold become null. One space follows each
+// colon: trace readers search for `"rank": 0`. Must not know: files, traces.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +8,6 @@
 #include <string_view>
 
 namespace ingot::profiler {
-
-void append_quoted(std::string& out, std::string_view text);
 
 // Nanoseconds as microseconds with three decimals, "12.345": no double in between.
 void append_us(std::string& out, std::int64_t ns);

@@ -14,8 +14,11 @@ std::string format_bytes(std::int64_t bytes);    // "-1.50 KB", "16 B"
 std::string percent(double part, double whole);  // "12.34%"; "-" of nothing
 std::string number_or_dash(std::optional<double> number);
 
-std::size_t display_width(const std::string& text);  // characters of UTF-8, not bytes
-std::string one_line(const std::string& text);       // control characters become spaces
+// Cells of a terminal: two for wide characters (Chinese, Japanese, Korean, emoji), none for those
+// that combine with the one before.
+std::size_t display_width(const std::string& text);
+// UTF-8, control characters as spaces.
+std::string one_line(const std::string& text);
 std::string shorten(const std::string& text, std::size_t width);  // ends in "..."
 
 }  // namespace ingot::profiler

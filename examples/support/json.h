@@ -1,7 +1,6 @@
 // JSON as the examples write it.
-// Owns: objects in the order in which keys were added, escaping, numbers whose bits survive (9
-// significant digits for float, 17 for double; NaN and infinities are null). Must not know: what is
-// written.
+// Owns: objects in the order in which keys were added, numbers whose bits survive (9 significant
+// digits for float, 17 for double; NaN and infinities are null). Must not know: what is written.
 #pragma once
 
 #include <cmath>
@@ -13,6 +12,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <ingot/kernels/core/text.h>
 
 namespace examples {
 
@@ -31,19 +32,9 @@ std::string json(F value) {
   return text;
 }
 inline std::string json(std::string_view value) {
-  std::string text = "\"";
-  for (const char c : value) {
-    if (c == '"' || c == '\\') {
-      text += {'\\', c};
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
-      text += code;
-    } else {
-      text += c;
-    }
-  }
-  return text + "\"";
+  std::string text;
+  ingot::append_json_string(text, value);
+  return text;
 }
 inline std::string json(const std::string& value) { return json(std::string_view(value)); }
 inline std::string json(const char* value) { return json(std::string_view(value)); }

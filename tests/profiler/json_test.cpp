@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ingot/kernels/core/text.h>
 #include <ingot/profiler/json.h>
 
 #include "support/strict_json.h"
@@ -15,7 +16,7 @@ using ingot::testing::Json;
 
 std::string quoted(std::string_view text) {
   std::string out;
-  append_quoted(out, text);
+  append_json_string(out, text);
   return out;
 }
 
