@@ -106,6 +106,9 @@ void add_calls(Timeline& timeline, std::vector<ApiCall>& calls, const ClockLine&
   }
 }
 
+// Kernels and the nodes of graphs: what LaunchCount counts.
+bool is_launched(const GpuWork& w) { return w.graph_node != 0 || w.kind == WorkKind::kernel; }
+
 // Records of waits name the context only.
 void find_devices(GpuTimeline& gpu) {
   std::unordered_map<int, int> devices;  // by context
@@ -117,6 +120,32 @@ void find_devices(GpuTimeline& gpu) {
       w.device = gpu.devices[0].index;
     }
   }
+}
+
+// A record of a buffer that was lost, or of work that never ended, has no times: 0, or an end
+// before the begin. Returns how many `counts` says were among them.
+template <class Record, class F>
+std::uint64_t drop_without_times(std::vector<Record>& records, F&& counts) {
+  std::uint64_t n = 0;
+  std::erase_if(records, [&](const Record& r) {
+    const bool bad = r.begin <= 0 || r.end <= 0 || r.end < r.begin;
+    n += bad && counts(r) ? 1 : 0;
+    return bad;
+  });
+  return n;
+}
+
+void drop_without_times(GpuRecords& records, GpuTimeline& gpu) {
+  const auto all = [](const auto&) { return true; };
+  const std::size_t before = records.work.size();
+  const std::uint64_t launched = drop_without_times(records.work, is_launched);
+  const std::uint64_t other = before - records.work.size() - launched;
+  const std::uint64_t beside = drop_without_times(records.calls, all) +
+                               drop_without_times(records.overheads, all) +
+                               drop_without_times(records.waits, all);
+  gpu.without_times = launched + other + beside;
+  records.dropped_work += launched;
+  records.dropped_other += other + beside;
 }
 
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) {
@@ -304,8 +333,7 @@ void count_launches(Timeline& t) {
     }
   }
   for (const GpuWork& w : t.gpu.work) {
-    const bool counted = w.graph_node != 0 || w.kind == WorkKind::kernel;
-    t.gpu.count.recorded += counted ? 1 : 0;
+    t.gpu.count.recorded += is_launched(w) ? 1 : 0;
   }
 }
 
@@ -332,6 +360,7 @@ std::int64_t waiting_ns(const Slice& s) {
 void attach_gpu(Timeline& t, GpuRecords records, const TickMap& clock, std::uint64_t window) {
   const ClockLine line(records.first, records.last, clock);
   GpuTimeline& gpu = t.gpu;
+  drop_without_times(records, gpu);
   gpu.source = std::move(records.source);
   gpu.reason = std::move(records.reason);
   gpu.window = window;

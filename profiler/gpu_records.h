@@ -1,6 +1,7 @@
 // What a GPU did in one window, as plain data, whoever observed it: CUPTI, CUDA events, a test.
 // Owns: these structs and their meaning. Times are nanoseconds of the observer's own clock until
-// attach_gpu() has mapped them. Must not know: CUPTI, timelines.
+// attach_gpu() has mapped them; 0, or an end before the begin, means that a record has none, and
+// attach_gpu() drops and counts it. Must not know: CUPTI, timelines.
 #pragma once
 
 #include <cstdint>

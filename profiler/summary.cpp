@@ -97,6 +97,10 @@ std::vector<std::string> gpu_lines(const GpuTimeline& gpu) {
     lines.push_back(
         fmt::format("Dropped beside them: {} records of calls and links", gpu.dropped_other));
   }
+  if (gpu.without_times > 0) {
+    lines.push_back(fmt::format("{} record{} without times dropped (0, or an end before the begin)",
+                                gpu.without_times, gpu.without_times == 1 ? "" : "s"));
+  }
   if (gpu.pair_width > 0) {
     std::string text = fmt::format(
         "Clocks: host and GPU compared to {} ns, apart by {} ns more at "

@@ -42,7 +42,8 @@ struct ArgShape {
 // Times are nanoseconds since the window opened.
 struct Slice {
   SliceKind kind = SliceKind::op;
-  bool unfinished = false;  // still open when the window closed: cut there
+  bool unfinished = false;       // still open when the window closed: cut there
+  bool ended_elsewhere = false;  // on another thread
   bool has_cost = false;
   std::string_view name, fused_from;
   const char* file = "";
@@ -86,7 +87,7 @@ struct Lane {
   int tid = 0;
   std::string name;
   std::vector<Slice> slices;
-  std::vector<Slice> across;  // ranges that ended on another thread: they nest nowhere
+  std::vector<Slice> across;  // ranges that nest nowhere: see link_ends.h
   std::vector<MemoryChange> memory;
   std::vector<std::vector<ArgShape>> shapes;
   // Correlations of the driver's calls within the runtime's, and of those.
@@ -129,8 +130,9 @@ struct GpuTimeline {
   std::uint64_t window = 0;  // its number, part of every launch_id()
   LaunchCount count;
   std::uint64_t dropped_other = 0;
-  std::int64_t drift = 0;       // of the two clocks over the window, ns
-  std::int64_t pair_width = 0;  // how well an instant is known on both, ns
+  std::uint64_t without_times = 0;  // of what was dropped, records that had no times
+  std::int64_t drift = 0;           // of the two clocks over the window, ns
+  std::int64_t pair_width = 0;      // how well an instant is known on both, ns
   LaunchCost launch_cost;
   std::shared_ptr<std::deque<std::string>> texts;
 };

@@ -199,11 +199,6 @@ void RecordReader::add(const CUpti_Activity& record) {
 }
 
 void RecordReader::add_kernel(const CUpti_ActivityKernel9& k) {
-  // 0 and 0: the record has no times.
-  if (k.end == 0) {
-    ++out_.dropped_work;
-    return;
-  }
   GpuWork& w = out_.work.emplace_back();
   w.kind = WorkKind::kernel;
   w.name = kernel_name(k.name);

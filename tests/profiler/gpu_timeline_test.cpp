@@ -348,6 +348,45 @@ TEST(GpuTimeline, ProductsAreMeasuredByTheUnitsOfTheirDtype) {
   EXPECT_DOUBLE_EQ(flops_per_s({1e12, 50e12}, Peak::tf32), 50e12);
 }
 
+// pytorch/kineto#109: what a lost buffer leaves.
+TEST(GpuTimeline, RecordsWithoutTimesAreDroppedAndCounted) {
+  FakeGpu good;
+  good.op(kMatmul, 20, 50).op(kAdd, 70, 10);
+  const Timeline wanted = good.take();
+  const auto zero = [](auto& r) { r.begin = r.end = 0; };
+  const auto backwards = [](auto& r) { r.end = r.begin - 1; };
+  const auto no_end = [](auto& r) { r.end = 0; };
+  const auto no_begin = [](auto& r) { r.begin = 0; };
+  FakeGpu gpu;
+  gpu.op(kMatmul, 20, 50).op(kAdd, 70, 10);
+  gpu.call("cudaLaunchKernelExC", 3);
+  zero(gpu.work(80, 5, 7));
+  backwards(gpu.work(80, 5, 7));
+  no_end(gpu.work(80, 5, 7));
+  no_begin(gpu.work(80, 5, 7));
+  GpuWork& copy = gpu.work(80, 5, 7);
+  copy.kind = WorkKind::copy;
+  zero(copy);
+  GpuRecords& r = gpu.records();
+  r.waits.push_back({.name = "Stream Synchronize", .begin = 0, .end = 0});
+  r.overheads.push_back({.name = "Overhead", .begin = 50, .end = 20});
+  ApiCall call = r.calls[0];
+  no_begin(call);
+  r.calls.push_back(call);
+  const Timeline t = gpu.take();
+  ASSERT_EQ(t.gpu.work.size(), 2u);
+  EXPECT_EQ(t.self_device, wanted.self_device);
+  EXPECT_EQ(t.gpu.work[0].begin, wanted.gpu.work[0].begin);
+  EXPECT_EQ(t.gpu.count.recorded, 2u);
+  EXPECT_EQ(t.gpu.count.dropped, 4u);
+  EXPECT_EQ(t.gpu.without_times, 8u);
+  EXPECT_TRUE(t.gpu.waits.empty() && t.gpu.overheads.empty());
+  const Averages a = averages_of(t);
+  EXPECT_DOUBLE_EQ(row(a, "aten::matmul").self_device_us, 50);
+  EXPECT_DOUBLE_EQ(row(a, "aten::add").self_device_us, 10);
+  EXPECT_NE(a.table().find("8 records without times dropped"), std::string::npos) << a.table();
+}
+
 TEST(GpuTimeline, EventsInsteadOfCuptiSayWhy) {
   FakeGpu gpu;
   gpu.op(kAdd, 20, 5);

@@ -52,12 +52,12 @@ class Launches : public ::testing::Test {
   static Timeline close() {
     recorder().pause();
     RawWindow raw = recorder().close();
-    Timeline t = decode(raw, {});
+    Timeline t = decode(link_ends(raw), {});
     GpuRecords records;
     records.source = "fake";
     std::uint32_t correlation = 0;
     for (std::uint64_t id : g_begun) {
-      records.work.push_back({.name = "k", .end = 1000, .correlation = ++correlation});
+      records.work.push_back({.name = "k", .begin = 1, .end = 1000, .correlation = ++correlation});
       records.links.push_back({correlation, id});
     }
     attach_gpu(t, std::move(records), raw.clock, raw.number);
