@@ -68,6 +68,7 @@ class Aggregator {
   void add_unsummed(const Lane& lane, const Slice& s) {
     std::size_t row = row_for(lane, s);
     rows_[row].calls += 1;
+    rows_[row].beside += 1;
     rows_[row].cpu_total_us += us(s.duration());
     samples_[row].push_back(s.duration());
   }

@@ -28,6 +28,9 @@ struct Row {
   std::string shapes;      // "[[64, 64], [64]]", with group_by_shape
   std::string source;      // "net.cpp:14", with Options::with_stack
   std::int64_t calls = 0;
+  // Of the calls, those that nest in nothing (a range that ended on another thread or out of order,
+  // a step that a range reaches beyond): no share of any sum, their own time is that of others.
+  std::int64_t beside = 0;
   double self_cpu_us = 0;
   double cpu_total_us = 0;  // kernel bodies and inner events included
   double self_device_us = 0;
@@ -62,6 +65,7 @@ class Averages {
   // By Self CPU + Self device, largest first.
   const std::vector<Row>& rows() const&;
   std::vector<Row> rows() &&;  // so that `for (auto& r : session.key_averages().rows())` is right
+  // A name that was cut when it was recorded (over 1000 bytes) is found by the whole one too.
   std::optional<Row> find(const std::string& name) const;
   double self_cpu_us() const;     // all threads, kernel bodies excluded
   double self_device_us() const;  // all kernel bodies

@@ -7,7 +7,7 @@ namespace ingot::profiler {
 namespace {
 
 constexpr std::int64_t kStepsLane = 1'000'000;  // added to the thread's id
-constexpr std::int64_t kSpansOrder = 0x20000000;
+constexpr std::int64_t kSpansPid = -2, kSpansTid = 0, kSpansOrder = 0x20000000;
 
 const char* category(const Slice& s) {
   switch (s.kind) {
@@ -44,19 +44,24 @@ const char* type_name(DType t) {
 
 class TraceWriter : public TraceEvents {
  public:
-  TraceWriter(const Timeline& timeline, const TraceInfo& info, const std::string& path)
-      : TraceEvents(timeline, info, path) {}
+  using TraceEvents::TraceEvents;
 
   void run() {
     w_.open_object();
     header();
     w_.key("traceEvents").open_array();
     names();
-    for (const Lane& lane : timeline_.lanes) {
-      for (std::size_t i = 0; i < lane.slices.size(); ++i) slice(lane, i);
-      std::uint64_t id = own_id(lane, lane.slices.size());
-      for (const Slice& s : lane.across) across(lane, s, id++);
-      for (const MemoryChange& m : lane.memory) memory(lane, m);
+    for (std::size_t lane = 0; lane < timeline_.lanes.size(); ++lane) {
+      Slices slices(*this, lane);
+      source_.read(lane, slices);
+      if (source_.beside(lane) > 0) {
+        Beside beside(*this, lane);
+        source_.read(lane, beside);
+      }
+      if (info_.profile_memory) {
+        Memory memory(*this, lane);
+        source_.read(lane, memory);
+      }
     }
     if (timeline_.step_lane < 0) steps();
     write_gpu_events(*this);
@@ -86,6 +91,10 @@ class TraceWriter : public TraceEvents {
     w_.member("backend", "none").member("rank", 0).member("world_size", 1).close_object();
     w_.key("ingot").open_object();
     w_.member("events", timeline_.events).member("dropped", timeline_.dropped);
+    if (const GpuTimeline& gpu = timeline_.gpu; gpu.recorded()) {
+      w_.member("gpu_dropped", gpu.count.dropped + gpu.dropped_other);
+      w_.member("gpu_records_without_times", gpu.without_times);
+    }
     w_.member("observer_ns_per_event", timeline_.event_cost_ns);
     w_.member("clock", clock_name()).close_object();
     w_.member("displayTimeUnit", "ms").member("baseTimeNanoseconds", timeline_.unix_ns);
@@ -101,12 +110,66 @@ class TraceWriter : public TraceEvents {
       name("thread_name", info_.pid, lane.tid, "name", shown);
       name("thread_sort_index", info_.pid, lane.tid, "sort_index", lane.number);
     }
-    name("process_sort_index", "Spans", 0, "sort_index", kSpansOrder);
+    name("process_name", kSpansPid, 0, "name", "Spans");
+    name("process_sort_index", kSpansPid, 0, "sort_index", kSpansOrder);
+    name("thread_name", kSpansPid, kSpansTid, "name", "Ingot Profiler");
   }
 
-  void shapes(const Lane& lane, const Slice& s) {
-    if (s.shapes < 0) return;
-    const std::vector<ArgShape>& list = lane.shapes[static_cast<std::size_t>(s.shapes)];
+  // What is open around a slice, by depth.
+  struct Open {
+    SliceKind kind;
+    std::string_view name;
+    std::uint64_t id;
+  };
+
+  class Slices final : public SliceReader {
+   public:
+    Slices(TraceWriter& writer, std::size_t lane)
+        : writer_(writer), lane_(lane), next_id_(writer.first_ids_[lane]) {}
+
+    void slice(const Slice& s, std::span<const ArgShape> shapes) override {
+      open_.resize(static_cast<std::size_t>(s.depth));
+      open_.push_back({s.kind, s.name, next_id_++});
+      writer_.slice(writer_.timeline_.lanes[lane_], s, shapes, open_,
+                    static_cast<std::int64_t>(index_++));
+    }
+
+   private:
+    TraceWriter& writer_;
+    std::size_t lane_, index_ = 0;
+    std::uint64_t next_id_;
+    std::vector<Open> open_;
+  };
+
+  class Beside final : public SliceReader {
+   public:
+    Beside(TraceWriter& writer, std::size_t lane)
+        : writer_(writer),
+          lane_(lane),
+          next_id_(writer.first_ids_[lane] + writer.source_.slices(lane)) {}
+    void beside(const Slice& s) override {
+      writer_.beside(writer_.timeline_.lanes[lane_], s, next_id_++);
+    }
+
+   private:
+    TraceWriter& writer_;
+    std::size_t lane_;
+    std::uint64_t next_id_;
+  };
+
+  class Memory final : public SliceReader {
+   public:
+    Memory(TraceWriter& writer, std::size_t lane) : writer_(writer), lane_(lane) {}
+    void memory(const MemoryChange& m, int) override {
+      writer_.memory(writer_.timeline_.lanes[lane_], m);
+    }
+
+   private:
+    TraceWriter& writer_;
+    std::size_t lane_;
+  };
+
+  void shapes(std::span<const ArgShape> list) {
     w_.key("Input Dims").open_array();
     for (const ArgShape& shape : list) {
       w_.open_array();
@@ -118,29 +181,42 @@ class TraceWriter : public TraceEvents {
     w_.close_array();
   }
 
-  std::string_view module_of(const Lane& lane, const Slice& s) {
-    for (int p = s.parent; p >= 0; p = lane.slices[static_cast<std::size_t>(p)].parent) {
-      const Slice& parent = lane.slices[static_cast<std::size_t>(p)];
-      if (parent.kind == SliceKind::module) return parent.name;
+  // Of the innermost module around.
+  static std::string_view module_of(const std::vector<Open>& open) {
+    for (std::size_t i = open.size() - 1; i-- > 0;) {
+      if (open[i].kind == SliceKind::module) return open[i].name;
     }
     return {};
   }
 
-  void slice(const Lane& lane, std::size_t index) {
-    const Slice& s = lane.slices[index];
-    open("X", category(s), shown_name(s), lane.tid, s.begin);
+  // Kernel bodies, launches and API calls name the op that they are of; everything else itself.
+  static std::uint64_t external_id(const std::vector<Open>& open) {
+    std::size_t i = open.size() - 1;
+    while (i > 0 && (open[i].kind == SliceKind::kernel || open[i].kind == SliceKind::launch ||
+                     open[i].kind == SliceKind::api)) {
+      const bool was_call = open[i].kind == SliceKind::api;
+      --i;
+      if (!was_call) break;
+    }
+    return open[i].id;
+  }
+
+  // `open` ends with the slice itself.
+  void slice(const Lane& lane, const Slice& s, std::span<const ArgShape> operands,
+             const std::vector<Open>& open, std::int64_t index) {
+    TraceEvents::open("X", category(s), shown_name(s), lane.tid, s.begin);
     w_.key("dur").us(s.duration()).key("args").open_object();
     if (s.kind == SliceKind::api) {
-      if (s.parent >= 0) w_.member("External id", external_id(lane, index));
+      if (open.size() > 1) w_.member("External id", external_id(open));
       w_.member("correlation", static_cast<std::uint64_t>(s.correlation));
       w_.close_object();
       close();
       return;
     }
-    w_.member("External id", external_id(lane, index));
+    w_.member("External id", external_id(open));
     if (!s.is_kernel() && s.kind != SliceKind::launch) w_.member("Record function id", 0);
-    w_.member("Ev Idx", static_cast<std::int64_t>(index));
-    shapes(lane, s);
+    w_.member("Ev Idx", index);
+    if (s.shapes >= 0) shapes(operands);
     if (s.has_cost) {
       w_.member("flops", s.cost.flops + s.cost.transcendentals).member("bytes", s.cost.bytes);
     }
@@ -149,7 +225,7 @@ class TraceWriter : public TraceEvents {
       w_.member("Call stack", to_string(Loc::here(s.file, s.line)));
     }
     if (info_.with_modules && s.kind == SliceKind::op) {
-      if (std::string_view module = module_of(lane, s); !module.empty()) {
+      if (std::string_view module = module_of(open); !module.empty()) {
         w_.member("Module Hierarchy", module);
       }
     }
@@ -158,10 +234,11 @@ class TraceWriter : public TraceEvents {
     close();
   }
 
-  void across(const Lane& lane, const Slice& s, std::uint64_t id) {
+  void beside(const Lane& lane, const Slice& s, std::uint64_t id) {
     for (const char* phase : {"b", "e"}) {
       open(phase, "user_annotation", s.name, lane.tid, *phase == 'b' ? s.begin : s.end);
       w_.member("id", std::to_string(id));
+      if (s.unfinished) w_.key("args").open_object().member("unfinished", 1).close_object();
       close();
     }
   }
@@ -188,29 +265,25 @@ class TraceWriter : public TraceEvents {
     }
   }
 
+  // The window as a whole. PyTorch gives it words for a process and a thread.
   void span() {
-    w_.line_break();
-    w_.open_object().member("ph", "X").member("cat", "Trace").key("ts").us(0);
-    w_.key("dur").us(timeline_.end).member("pid", "Spans").member("tid", "Ingot Profiler");
-    w_.member("name", "Ingot Profiler (0)").key("args").open_object();
+    open("X", "Trace", "Ingot Profiler (0)", kSpansPid, kSpansTid, 0);
+    w_.key("dur").us(timeline_.end).key("args").open_object();
     w_.member("Op count", timeline_.events).close_object();
     close();
-    w_.line_break();
-    w_.open_object().member("name", "Iteration Start: Ingot Profiler").member("ph", "i");
-    w_.member("s", "g").member("pid", "Traces").member("tid", "Trace Ingot Profiler");
-    w_.key("ts").us(0);
-    close();
-    w_.line_break();
-    w_.open_object().member("name", "Record Window End").member("ph", "i").member("s", "g");
-    w_.member("pid", "").member("tid", "").key("ts").us(timeline_.end);
-    close();
+    for (bool is_end : {false, true}) {
+      open("i", nullptr, is_end ? "Record Window End" : "Iteration Start: Ingot Profiler",
+           kSpansPid, kSpansTid, is_end ? timeline_.end : 0);
+      w_.member("s", "g");
+      close();
+    }
   }
 };
 
 }  // namespace
 
-void write_chrome_trace(const Timeline& timeline, const TraceInfo& info, const std::string& path) {
-  TraceWriter(timeline, info, path).run();
+void write_chrome_trace(const LaneSource& source, const TraceInfo& info, const std::string& path) {
+  TraceWriter(source, info, path).run();
 }
 
 }  // namespace ingot::profiler

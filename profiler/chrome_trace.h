@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include <ingot/profiler/timeline.h>
+#include <ingot/profiler/lane_source.h>
 
 namespace ingot::profiler {
 
@@ -22,9 +22,10 @@ struct TraceInfo {
 // kernel, gpu_memcpy, gpu_memset, cuda_sync, with a flow (ac2g) from each call to its work. Times
 // are microseconds after baseTimeNanoseconds, exact to the nanosecond; slices of one lane nest:
 // work that overlaps other work of its stream has a lane beside. Throws FileError.
-void write_chrome_trace(const Timeline& timeline, const TraceInfo& info, const std::string& path);
+void write_chrome_trace(const LaneSource& source, const TraceInfo& info, const std::string& path);
 
 // "outer;inner nanoseconds" a line, for each stack of slices; host time, or that of kernel bodies.
-void write_stacks(const Timeline& timeline, bool device, bool with_source, const std::string& path);
+// A stack has one line, or several, to be added up, where there are very many different ones.
+void write_stacks(const LaneSource& source, bool device, bool with_source, const std::string& path);
 
 }  // namespace ingot::profiler

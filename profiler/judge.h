@@ -28,6 +28,9 @@ struct Unit {
   std::int64_t events = 0, launches = 0;
   double self_host = 0, self_device = 0;  // as the table counts them
   bool compiles = false;
+  // A pass that nests in nothing: what began during it counts, on its thread, or on all threads
+  // when it ended on another one.
+  bool beside = false;
   bool unseen = false;  // kernels were launched on a GPU that nobody observed
 
   // Beside a GPU: `device` is the time in which work ran that this unit launched, `wall` what the

@@ -54,7 +54,9 @@ struct Options {
   // (some 25 ms); where it is missing or refused, by CUDA events: the table says why.
   std::vector<Activity> activities = {};
   std::optional<Schedule> schedule = {};  // none: all is recorded until stop()
-  // Called at the end of each cycle, and by stop() when a cycle was being recorded.
+  // Called at the end of each cycle, and by stop() when a cycle was being recorded and holds a step
+  // or an event. It runs on the thread that steps or stops; start(), step() and stop() of other
+  // threads wait for it.
   std::function<void(const Session&)> on_trace_ready = {};
   bool record_shapes = false;   // Input Shapes; needed to group by shape
   bool profile_memory = false;  // allocations and frees
@@ -73,13 +75,14 @@ class Session {
   // Starts. Throws Error while another session records, when an asked activity does not exist
   // here, and for a schedule with negative numbers or active = 0.
   [[nodiscard]] explicit Session(Options options = {}, Loc loc = Loc::here());
-  ~Session();  // stops
+  // Stops. What stop() would throw (a trace that cannot be written) is one line on stderr.
+  ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   // step() ends ProfilerStep#N and begins the next, on the thread that started the session; without
   // a schedule steps only mark time. A step that stop() cuts short is not counted. stop() twice is
-  // fine.
+  // fine, and so is stop() on another thread.
   void step(Loc loc = Loc::here());
   void stop(Loc loc = Loc::here());
   // Records again after stop(); steps count from 0. Throws Error while running.
@@ -88,8 +91,11 @@ class Session {
   Action action() const;  // what the present step is used for
   std::int64_t step_number() const;
 
-  // Results are those of the last finished window: the whole session, or the last cycle. They may
-  // be asked for from several threads. Throws Error when none has finished yet.
+  // Results are those of the last finished window: the whole session, or the last whole cycle. A
+  // cycle that stop() cuts short is the result while on_trace_ready is called for it, and after
+  // that only where no whole one has finished. They may be asked for from several threads, also
+  // while another one steps, stops or starts again: each call speaks of one window. Throws Error
+  // when none has finished yet.
   Averages key_averages(bool group_by_shape = false, Loc loc = Loc::here()) const;
   // Of the steps; with a name, of the passes through that range. Throws Error for an unknown name.
   Verdict verdict(std::string_view range = {}, Loc loc = Loc::here()) const;

@@ -1,14 +1,25 @@
 #include <ingot/profiler/record.h>
 
 namespace ingot::profiler {
+namespace {
+
+std::size_t kept_length(std::string_view text) {
+  if (text.size() <= kMaxText) return text.size();
+  std::size_t kept = kMaxText;
+  // A byte 10xxxxxx continues a character.
+  while (kept > kMaxText - 3 && (static_cast<unsigned char>(text[kept]) & 0xC0) == 0x80) --kept;
+  return kept;
+}
+
+}  // namespace
+
+std::string recorded_text(std::string_view text) {
+  const std::size_t kept = kept_length(text);
+  return std::string(text.substr(0, kept)) + (kept < text.size() ? "..." : "");
+}
 
 std::byte* write_text(std::byte* at, std::string_view text) {
-  std::size_t kept = text.size();
-  if (kept > kMaxText) {
-    kept = kMaxText;
-    // A byte 10xxxxxx continues a character.
-    while (kept > kMaxText - 3 && (static_cast<unsigned char>(text[kept]) & 0xC0) == 0x80) --kept;
-  }
+  const std::size_t kept = kept_length(text);
   std::uint64_t length = kept + (kept < text.size() ? 3 : 0);
   std::memcpy(at, &length, sizeof length);
   std::memcpy(at + sizeof length, text.data(), kept);

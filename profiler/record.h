@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -16,16 +17,16 @@ namespace ingot::profiler {
 
 enum class RecordType : std::uint8_t {
   begin,
-  end,
+  end,  // of the innermost event that is no record_function
   memory,
-  foreign_end,  // a record_function of another thread ended on this one
-  overhead,     // the recorder's own work between two events: more memory
+  range_end,  // of a record_function, by its id: of this thread or another one, in any order
+  overhead,   // the recorder's own work between two events: more memory
 };
 
 // What follows a BeginRecord, in this order.
 enum Part : std::uint8_t {
   kCost = 1,    // Cost
-  kId = 2,      // u64: a record_function, which may end on another thread
+  kId = 2,      // u64: a record_function, which ends by its id
   kShapes = 4,  // BeginRecord::n_shapes times a ShapeHead and n_dims * i64
   kFused = 8,   // text
   kText = 16,   // text: the name, instead of BeginRecord::name
@@ -50,7 +51,14 @@ struct BeginRecord {
   std::int8_t device;  // of a kernel: a GPU's number; kNoGpu: the host
   std::uint8_t dtype;  // of a kernel's first operand; kNoDType: unknown
   bool is_product;     // a kernel's op is a matrix product
-  std::uint8_t pad[1];
+  std::uint8_t fate;   // Fate, set by link_ends() as is
+  std::uint64_t end_ticks;
+};
+// What became of an event.
+enum Fate : std::uint8_t {
+  kNestsNowhere = 1,    // nests neither in what it began in nor around what began in it
+  kWasOpen = 2,         // was open when the window closed
+  kEndedElsewhere = 4,  // ended on another thread
 };
 inline constexpr std::int8_t kNoGpu = -1;
 inline constexpr std::uint8_t kNoDType = 255;
@@ -92,8 +100,8 @@ struct OverheadRecord {
   std::uint64_t end_ticks;
 };
 
-struct ForeignEndRecord {
-  RecordHead head;
+struct RangeEndRecord {
+  RecordHead head;  // parts: whether it ends what nests on its own thread, set by link_ends()
   std::uint64_t id;
 };
 
@@ -105,6 +113,8 @@ constexpr std::size_t text_room(std::size_t length) {
   return sizeof(std::uint64_t) + padded(length <= kMaxText ? length : kMaxText + 3);
 }
 std::byte* write_text(std::byte* at, std::string_view text);
+// What is left of a text that was recorded.
+std::string recorded_text(std::string_view text);
 
 // Reads what was written at `at` and moves on.
 template <class T>

@@ -104,11 +104,12 @@ inline ThreadLog* Recorder::log_of(std::uint64_t window) {
   return log;
 }
 
-// Room for the begin of an event; nullptr: this event and those inside it are dropped and counted.
+// nullptr: what was to be written is dropped and counted, and so is all that comes later, whatever
+// room it needs: an event that is recorded lies in all that it was called in.
 inline std::byte* Recorder::reserve(ThreadLog& log, std::size_t bytes) {
-  std::byte* at = log.skipped == 0 ? log.room(bytes, budget_) : nullptr;
+  std::byte* at = log.full ? nullptr : log.room(bytes, budget_);
   if (at == nullptr) [[unlikely]] {
-    ++log.skipped;
+    log.full = true;
     log.count_drop();
   }
   return at;
@@ -159,7 +160,10 @@ std::uint64_t Recorder::write_begin(const Event& e, std::uint64_t window, bool i
     }
   }
   std::byte* at = reserve(*log, bytes);
-  if (at == nullptr) return 0;
+  if (at == nullptr) [[unlikely]] {
+    if (!is_range) ++log->skipped;
+    return 0;
+  }
 
   head.bytes = static_cast<std::uint32_t>(bytes);
   const bool on_gpu = launches(e);
@@ -171,7 +175,8 @@ std::uint64_t Recorder::write_begin(const Event& e, std::uint64_t window, bool i
                                       on_gpu ? static_cast<std::int8_t>(e.device.index()) : kNoGpu,
                                       on_gpu ? dtype_of(e) : kNoDType,
                                       on_gpu && e.op != nullptr && e.op->kind == OpKind::product,
-                                      {}};
+                                      0,
+                                      0};
   at += sizeof(BeginRecord);
   if ((head.parts & kCost) != 0) {
     std::memcpy(at, &cost, sizeof cost);
@@ -188,14 +193,22 @@ std::uint64_t Recorder::write_begin(const Event& e, std::uint64_t window, bool i
     write_graph(at, *e.graph, with_parts);
     if (with_parts) log->note_graph(e.graph->id);
   }
-  if ((window & kWithGpu) != 0 && log->open < kMostLinked) {
-    const std::uint64_t bit = std::uint64_t{1} << log->open;
+  if ((window & kWithGpu) != 0 && !is_range && log->scopes < kMostLinked) {
+    const std::uint64_t bit = std::uint64_t{1} << log->scopes;
     log->linked = on_gpu ? log->linked | bit : log->linked & ~bit;
     if (on_gpu) {
-      listener_.begin(launch_id(window >> kFlagBits, log->number, log->events), e.device.index());
+      const auto tell = launch_begins_.load(std::memory_order_relaxed);
+      if (tell != nullptr) {
+        tell(launch_id(window >> kFlagBits, log->number, log->events), e.device.index());
+      }
     }
   }
-  ++log->open;
+  if (is_range) {
+    log->end_room += sizeof(RangeEndRecord);
+  } else {
+    log->end_room += sizeof(RecordHead);
+    ++log->scopes;
+  }
   ++log->events;
   // Last, so that an event's duration holds as little of this as possible.
   record->head.ticks = ticks();
@@ -218,10 +231,11 @@ void Recorder::end() {
     --log->skipped;
     return;
   }
-  if (log->open == 0) return;
-  --log->open;
-  if ((window & kWithGpu) != 0 && log->open < kMostLinked && (log->linked >> log->open & 1) != 0) {
-    listener_.end();
+  if (log->scopes == 0) return;
+  --log->scopes;
+  if ((window & kWithGpu) != 0 && log->scopes < kMostLinked &&
+      (log->linked >> log->scopes & 1) != 0) {
+    if (const auto tell = launch_ends_.load(std::memory_order_relaxed); tell != nullptr) tell();
   }
   std::byte* at = log->room_for_end(sizeof(RecordHead));
   if (at == nullptr) return;
@@ -234,11 +248,8 @@ void Recorder::memory(const MemoryEvent& e) {
   if ((window & kWithMemory) == 0) return;
   ThreadLog* log = log_of(window);
   if (log == nullptr) return;
-  std::byte* at = log->skipped == 0 ? log->room(sizeof(MemoryRecord), budget_) : nullptr;
-  if (at == nullptr) {
-    log->count_drop();
-    return;
-  }
+  std::byte* at = reserve(*log, sizeof(MemoryRecord));
+  if (at == nullptr) return;
   RecordHead head{RecordType::memory, 0, 0, 0, sizeof(MemoryRecord), ticks()};
   new (at) MemoryRecord{head,    e.device,    reinterpret_cast<std::uint64_t>(e.address),
                         e.bytes, e.allocated, e.reserved};
@@ -253,21 +264,22 @@ RangeToken Recorder::begin_range(std::string_view name, Loc loc) {
   return {window, id, t_log == nullptr ? 0 : t_log->number};
 }
 
+// Ranges end by their ids, since nothing makes them nest: one may be kept beyond the scope that it
+// began in, or end while what began later goes on. link_ends() sees which do.
 void Recorder::end_range(const RangeToken& token) {
+  const std::uint64_t now = ticks();
   std::uint64_t window = window_.load(std::memory_order_acquire);
-  if (window == 0 || window != token.window) return;
-  if (t_log != nullptr && t_log->number == token.thread) {
-    end();
-    return;
-  }
-  std::uint64_t now = ticks();
+  if (window == 0 || window != token.window || token.id == 0) return;
   ThreadLog* log = log_of(window);
   if (log == nullptr) return;
-  std::byte* at = log->room_for_end(sizeof(ForeignEndRecord));
-  if (at == nullptr) return;
-  RecordHead head{RecordType::foreign_end, 0, 0, 0, sizeof(ForeignEndRecord), now};
-  new (at) ForeignEndRecord{head, token.id};
-  log->publish(sizeof(ForeignEndRecord));
+  const bool is_own = log->number == token.thread;
+  if (!is_own) give_up_end(token);
+  std::byte* at = is_own ? log->room_for_end(sizeof(RangeEndRecord))
+                         : log->room(sizeof(RangeEndRecord), budget_);
+  if (at == nullptr) return;  // it shows as unfinished
+  RecordHead head{RecordType::range_end, 0, 0, 0, sizeof(RangeEndRecord), now};
+  new (at) RangeEndRecord{head, token.id};
+  log->publish(sizeof(RangeEndRecord));
 }
 
 }  // namespace ingot::profiler

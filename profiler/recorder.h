@@ -1,9 +1,11 @@
 // The Observer behind every session: turns events into records of the calling thread's log.
 // Owns: the thread logs, the open window, the lease that keeps sessions apart. It lives as long as
 // the process, so an end() that arrives after a session is harmless. In the steady state neither a
-// lock is taken nor memory allocated. Must not know: steps, tables, files.
+// lock is taken nor memory allocated, but for the lock of a range that ends on another thread. Must
+// not know: steps, tables, files.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -97,12 +99,15 @@ class Recorder final : public Observer {
   ThreadLog* log_of(std::uint64_t window);
   ThreadLog* attach();
   std::byte* reserve(ThreadLog& log, std::size_t bytes);
+  void give_up_end(const RangeToken& token);
   std::uint64_t write_begin(const Event& event, std::uint64_t window, bool is_range = false,
                             std::string_view range_name = {});
 
   // What is recorded (kWith...) in the low bits, the window's number above; 0: none is open.
   std::atomic<std::uint64_t> window_{0};
-  LaunchListener listener_;
+  // LaunchListener's. A thread that began an event in an older window may still read them.
+  std::atomic<decltype(LaunchListener::begin)> launch_begins_{nullptr};
+  std::atomic<decltype(LaunchListener::end)> launch_ends_{nullptr};
   Budget budget_;
   std::uint64_t windows_ = 0;
   std::uint64_t paused_ = 0,

@@ -83,6 +83,13 @@ ThreadLog* Recorder::attach() {
   return t_log;
 }
 
+void Recorder::give_up_end(const RangeToken& token) {
+  std::lock_guard lock(mutex_);
+  for (ThreadLog* log : logs_) {
+    if (log->number == token.thread && log->window() == token.window) log->give_up_end();
+  }
+}
+
 void Recorder::lease(Loc loc) {
   std::lock_guard lock(mutex_);
   INGOT_CHECK_AT("profiler", loc, holder_file_ == nullptr,
@@ -112,7 +119,8 @@ void Recorder::open(const Recording& recording, const LaunchListener& listener) 
   std::uint64_t flags = (recording.shapes ? kWithShapes : 0) |
                         (recording.memory ? kWithMemory : 0) | (recording.costs ? kWithCosts : 0) |
                         (listener.begin != nullptr ? kWithGpu : 0);
-  listener_ = listener;
+  launch_begins_.store(listener.begin, std::memory_order_relaxed);
+  launch_ends_.store(listener.end, std::memory_order_relaxed);
   window_.store(++windows_ << kFlagBits | flags, std::memory_order_release);
   Observer* nobody = nullptr;
   if (!g_observer.compare_exchange_strong(nobody, this, std::memory_order_acq_rel)) {

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <errno.h>
 #include <exception>
 #include <filesystem>
+#include <mutex>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -70,19 +72,35 @@ auto with_line(const char* op, Loc loc, F f) {
 }  // namespace
 
 struct Session::Impl {
+  using Result = std::shared_ptr<const Window>;
+
   Options options;
   Recording recording;
+  // Held by whoever starts, steps or stops, the callback included, which may start again.
+  std::recursive_mutex control;
   ObserverCost cost;
-  bool running = false;
+  std::atomic<bool> running{false};
   std::thread::id owner;
   int owner_tid = 0;
-  std::int64_t step = 0;
+  std::atomic<std::int64_t> step{0};
   bool in_callback = false;
-  Action action = Action::none;
-  StepMark mark;                // of the present step
-  std::vector<StepMark> marks;  // of this window
-  std::shared_ptr<const Window> last;
+  std::atomic<Action> action{Action::none};
+  StepMark mark;                     // of the present step
+  std::vector<StepMark> marks;       // of this window
   std::unique_ptr<GpuObserver> gpu;  // while a window is open that records GPUs
+  bool whole_cycle = false;          // one has finished since start()
+
+  mutable std::mutex result_mutex;  // of `last`; a reader keeps the window that it found
+  Result last;
+
+  Result result() const {
+    const std::lock_guard lock(result_mutex);
+    return last;
+  }
+  void publish(Result window) {
+    const std::lock_guard lock(result_mutex);
+    last.swap(window);
+  }
 
   Action action_of(std::int64_t n) const {
     return options.schedule ? action_at(*options.schedule, n) : Action::record;
@@ -125,7 +143,7 @@ struct Session::Impl {
   }
 
   // The GPU's work ends before the window does. A window that fails is gone: no step ends it again.
-  void finish_window() {
+  Result finish_window() {
     GpuRecords records;
     RawWindow raw;
     try {
@@ -141,15 +159,37 @@ struct Session::Impl {
       gpu.reset();
       throw;
     }
-    last =
-        std::make_shared<const Window>(std::move(raw), std::move(records), std::exchange(marks, {}),
-                                       owner_tid, cost, options.with_modules);
+    return std::make_shared<const Window>(std::move(raw), std::move(records),
+                                          std::exchange(marks, {}), owner_tid, cost,
+                                          options.with_modules);
   }
 
-  const Window& window(Loc loc) const {
-    INGOT_CHECK_AT("profiler", loc, last != nullptr, "no recording has finished yet{}",
+  // What stop() has cut short. A window in which nothing was recorded is no cycle, and one that has
+  // fewer steps than a cycle is shown to the callback, but is not what later calls speak of when
+  // there is a whole one.
+  void finish_last_window(const Session& session, Result window) {
+    const bool is_part = options.schedule.has_value();
+    if (is_part && window->empty()) {
+      if (result() == nullptr) publish(std::move(window));
+      return;
+    }
+    struct Restore {
+      Impl& s;
+      Result part, whole;
+      ~Restore() {
+        // The callback may have started again.
+        if (whole != nullptr && s.result() == part) s.publish(std::move(whole));
+      }
+    } restore{*this, window, is_part && whole_cycle ? result() : nullptr};
+    publish(std::move(window));
+    if (options.on_trace_ready) options.on_trace_ready(session);
+  }
+
+  Result window(Loc loc) const {
+    Result window = result();
+    INGOT_CHECK_AT("profiler", loc, window != nullptr, "no recording has finished yet{}",
                    running ? "; call stop() first" : "");
-    return *last;
+    return window;
   }
 };
 
@@ -165,22 +205,27 @@ Session::Session(Options options, Loc loc) : impl_(std::make_unique<Impl>()) {
 }
 
 Session::~Session() {
+  // Nobody can catch what a destructor throws.
   try {
     stop();
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "ingot: %s\n", e.what());
   } catch (...) {
-    // The callback's error: stop() reports it to those who call it.
+    std::fprintf(stderr, "ingot: profiler: on_trace_ready threw what is no std::exception\n");
   }
 }
 
 void Session::start(Loc loc) {
   Impl& s = *impl_;
+  const std::lock_guard control(s.control);
   recorder().lease(loc);
   try {
     s.cost = recorder().measure(s.recording);
     s.owner = std::this_thread::get_id();
     s.owner_tid = t_log == nullptr ? 0 : t_log->tid;
     s.step = 0;
-    s.last.reset();
+    s.whole_cycle = false;
+    s.publish(nullptr);
     with_line("profiler", loc, [&] { s.enter(Action::none, s.action_of(0)); });
   } catch (...) {
     s.gpu.reset();
@@ -193,6 +238,7 @@ void Session::start(Loc loc) {
 
 void Session::step(Loc loc) {
   Impl& s = *impl_;
+  const std::lock_guard control(s.control);
   INGOT_CHECK_AT("profiler", loc, s.running, "step() needs a running session; this one is stopped");
   INGOT_CHECK_AT("profiler", loc, s.owner == std::this_thread::get_id(),
                  "step() belongs to the thread that started the session");
@@ -201,7 +247,8 @@ void Session::step(Loc loc) {
   const Action before = s.action;
   std::exception_ptr error;
   if (before == Action::record_and_save) {
-    with_line("profiler", loc, [&] { s.finish_window(); });
+    with_line("profiler", loc, [&] { s.publish(s.finish_window()); });
+    s.whole_cycle = true;
     s.in_callback = true;
     try {
       if (s.options.on_trace_ready) s.options.on_trace_ready(*this);
@@ -218,10 +265,11 @@ void Session::step(Loc loc) {
 
 void Session::stop(Loc loc) {
   Impl& s = *impl_;
+  const std::lock_guard control(s.control);
   if (!s.running) return;
   INGOT_CHECK_AT("profiler", loc, !s.in_callback, "stop() may not be called by on_trace_ready");
   s.running = false;
-  const bool recorded = records(std::exchange(s.action, Action::none));
+  Impl::Result window;
   {
     struct Release {
       Impl& s;
@@ -232,9 +280,11 @@ void Session::stop(Loc loc) {
         recorder().give_back();
       }
     } release{s};
-    if (recorded) with_line("profiler", loc, [&] { s.finish_window(); });
+    if (records(s.action.exchange(Action::none))) {
+      with_line("profiler", loc, [&] { window = s.finish_window(); });
+    }
   }
-  if (recorded && s.options.on_trace_ready) s.options.on_trace_ready(*this);
+  if (window != nullptr) s.finish_last_window(*this, std::move(window));
 }
 
 Action Session::action() const { return impl_->action; }
@@ -242,36 +292,38 @@ std::int64_t Session::step_number() const { return impl_->step; }
 
 Averages Session::key_averages(bool group_by_shape, Loc loc) const {
   const Options& o = impl_->options;
-  const Window& window = impl_->window(loc);
+  const Impl::Result window = impl_->window(loc);
   INGOT_CHECK_AT("key_averages", loc, !group_by_shape || o.record_shapes,
                  "grouping by shape needs Options::record_shapes");
   return aggregate(
-      window.timeline(),
+      window->timeline(),
       {.by_shape = group_by_shape, .with_memory = o.profile_memory, .with_stack = o.with_stack},
-      window.roofline(o));
+      window->roofline(o));
 }
 
 Verdict Session::verdict(std::string_view range, Loc loc) const {
-  const Window& window = impl_->window(loc);
-  Roofline roofline = window.roofline(impl_->options);
+  const Impl::Result window = impl_->window(loc);
+  Roofline roofline = window->roofline(impl_->options);
   return with_line("verdict", loc, [&] {
-    return judge(units_of(window.timeline(), range, roofline), range, roofline);
+    return judge(units_of(window->timeline(), range, roofline), range, roofline);
   });
 }
 
 void Session::export_chrome_trace(const std::string& path, Loc loc) const {
   const Options& o = impl_->options;
-  const Window& window = impl_->window(loc);
+  const Impl::Result window = impl_->window(loc);
   with_line("export_chrome_trace", loc, [&] {
-    write_chrome_trace(window.timeline(),
-                       {.process = process_name(),
-                        .pid = ::getpid(),
-                        .record_shapes = o.record_shapes,
-                        .profile_memory = o.profile_memory,
-                        .with_stack = o.with_stack,
-                        .with_flops = o.with_flops,
-                        .with_modules = o.with_modules},
-                       path);
+    window->read([&](const LaneSource& source) {
+      write_chrome_trace(source,
+                         {.process = process_name(),
+                          .pid = ::getpid(),
+                          .record_shapes = o.record_shapes,
+                          .profile_memory = o.profile_memory,
+                          .with_stack = o.with_stack,
+                          .with_flops = o.with_flops,
+                          .with_modules = o.with_modules},
+                         path);
+    });
   });
 }
 
@@ -279,9 +331,12 @@ void Session::export_stacks(const std::string& path, const std::string& metric, 
   bool device = metric == "self_device_time_total" || metric == "self_cuda_time_total";
   INGOT_CHECK_AT("export_stacks", loc, device || metric == "self_cpu_time_total",
                  "the metric is self_cpu_time_total or self_device_time_total, got '{}'", metric);
-  const Window& window = impl_->window(loc);
-  with_line("export_stacks", loc,
-            [&] { write_stacks(window.timeline(), device, impl_->options.with_stack, path); });
+  const Impl::Result window = impl_->window(loc);
+  with_line("export_stacks", loc, [&] {
+    window->read([&](const LaneSource& source) {
+      write_stacks(source, device, impl_->options.with_stack, path);
+    });
+  });
 }
 
 std::function<void(const Session&)> trace_handler(const std::string& dir, bool gzip, Loc loc) {

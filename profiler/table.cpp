@@ -6,8 +6,10 @@
 #include <utility>
 
 #include <ingot/kernels/core/check_at.h>
+#include <ingot/kernels/core/text.h>
 #include <ingot/profiler/aggregate.h>
 #include <ingot/profiler/json.h>
+#include <ingot/profiler/record.h>
 #include <ingot/profiler/units.h>
 
 namespace ingot::profiler {
@@ -174,7 +176,8 @@ std::string kernel_list(const Averages::Data& d) {
   return out;
 }
 
-std::string csv_cell(const std::string& text) {
+std::string csv_cell(const std::string& any) {
+  const std::string text = valid_utf8(any);
   if (text.find_first_of("\",\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -202,7 +205,9 @@ std::string Averages::table(const TableOptions& options, Loc loc) const {
       "Name", [](const Row& r) { return shorten(one_line(r.name), kWidestName); }, true);
   t.column("Self CPU %", [&](const Row& r) { return percent(r.self_cpu_us, d.self_host_us); });
   t.column("Self CPU", [](const Row& r) { return format_us(r.self_cpu_us); });
-  t.column("CPU total %", [&](const Row& r) { return percent(r.cpu_total_us, both); });
+  t.column("CPU total %", [&](const Row& r) {
+    return r.beside > 0 ? std::string("-") : percent(r.cpu_total_us, both);
+  });
   t.column("CPU total", [](const Row& r) { return format_us(r.cpu_total_us); });
   t.column("CPU time avg", [](const Row& r) { return format_us(per_call(r.cpu_total_us, r)); });
   t.column("median", [](const Row& r) { return format_us(r.median_us); });
@@ -286,7 +291,7 @@ std::string Averages::json() const {
   for (const Row& r : d.rows) {
     w.line_break();
     w.open_object();
-    w.member("name", r.name).member("count", r.calls);
+    w.member("name", r.name).member("count", r.calls).member("beside", r.beside);
     w.member("self_cpu_time_total", r.self_cpu_us).member("cpu_time_total", r.cpu_total_us);
     w.member("self_device_time_total", r.self_device_us);
     w.member("device_time_total", r.device_total_us);
@@ -323,8 +328,11 @@ bool Averages::on_gpu() const { return data_->on_gpu; }
 std::string Averages::gpu_source() const { return data_->gpu_source; }
 
 std::optional<Row> Averages::find(const std::string& name) const {
-  for (const Row& row : data_->rows) {
-    if (row.name == name) return row;
+  const std::string recorded = recorded_text(name);
+  for (const std::string* wanted : {&name, &recorded}) {
+    for (const Row& row : data_->rows) {
+      if (row.name == *wanted) return row;
+    }
   }
   return {};
 }

@@ -20,8 +20,31 @@ constexpr std::size_t kFirstChunk = 64 << 10, kChunk = 2 << 20;
 
 }  // namespace
 
+namespace {
+
+// Memory of the system's own, so that what a session took is the system's again once it is freed:
+// malloc keeps such blocks in the heap of the thread that asked, one heap for each of many threads.
+#ifdef __linux__
+void* map_aligned(std::size_t bytes) {
+  void* memory =
+      ::mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* at = static_cast<std::byte*>(memory);
+  const std::size_t before = (bytes - reinterpret_cast<std::uintptr_t>(at) % bytes) % bytes;
+  if (before > 0) ::munmap(at, before);
+  ::munmap(at + before + bytes, bytes - before);
+  return at + before;
+}
+void unmap(void* memory, std::size_t bytes) { ::munmap(memory, bytes); }
+#else
+void* map_aligned(std::size_t bytes) { return std::aligned_alloc(bytes, bytes); }
+void unmap(void* memory, std::size_t) { std::free(memory); }
+#endif
+
+}  // namespace
+
 Chunk* Chunk::make(std::size_t bytes) noexcept {
-  void* memory = std::aligned_alloc(bytes, bytes);
+  void* memory = map_aligned(bytes);
   if (memory == nullptr) return nullptr;
 #if defined(__linux__) && defined(MADV_POPULATE_WRITE)
   // Failures cost time later, nothing else.
@@ -34,8 +57,9 @@ Chunk* Chunk::make(std::size_t bytes) noexcept {
 void Chunk::free_chain(Chunk* first) noexcept {
   while (first != nullptr) {
     Chunk* next = first->next.load(std::memory_order_relaxed);
+    const std::size_t bytes = first->capacity + sizeof(Chunk);
     first->~Chunk();
-    std::free(first);
+    unmap(first, bytes);
     first = next;
   }
 }
@@ -58,8 +82,11 @@ ThreadLog::ThreadLog(int number_, int tid_, const char* name_) : number(number_)
 ThreadLog::~ThreadLog() { Chunk::free_chain(first_); }
 
 void ThreadLog::restart(std::uint64_t window) {
-  open = skipped = events = 0;
+  scopes = skipped = events = 0;
+  full = false;
+  end_room = 0;
   linked = 0;
+  ended_elsewhere_.store(0, std::memory_order_relaxed);
   std::fill(std::begin(graphs_), std::end(graphs_), 0);
   current_ = first_;
   first_->used.store(0, std::memory_order_relaxed);
@@ -73,7 +100,13 @@ void ThreadLog::prepare() {
   first_->next.store(Chunk::make(kChunk), std::memory_order_release);
 }
 
-std::byte* ThreadLog::next_chunk(Budget& budget) {
+std::byte* ThreadLog::next_chunk(std::size_t bytes, Budget& budget) {
+  const std::size_t elsewhere =
+      ended_elsewhere_.exchange(0, std::memory_order_relaxed) * sizeof(RangeEndRecord);
+  end_room -= std::min(end_room, elsewhere);
+  if (fits(bytes)) return current_->data() + current_->used.load(std::memory_order_relaxed);
+  // So many ranges are open that their ends alone fill a chunk.
+  if (sizeof(OverheadRecord) + bytes + kSpare + end_room > kChunk - sizeof(Chunk)) return nullptr;
   if (!budget.take(kChunk)) return nullptr;
   Chunk* next = current_->next.load(std::memory_order_relaxed);
   std::uint64_t began = 0;

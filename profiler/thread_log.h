@@ -45,15 +45,14 @@ class ThreadLog {
 
   // Room for one record; publish() when it is written. nullptr when the budget is spent.
   std::byte* room(std::size_t bytes, Budget& budget) {
-    std::size_t used = current_->used.load(std::memory_order_relaxed);
     // Every open event keeps the room for its end.
-    if (used + bytes + kSpare + open * sizeof(RecordHead) <= current_->capacity) [[likely]] {
-      return current_->data() + used;
-    }
-    return next_chunk(budget);
+    if (fits(bytes)) [[likely]]
+      return current_->data() + current_->used.load(std::memory_order_relaxed);
+    return next_chunk(bytes, budget);
   }
-  // For the end of an event: nullptr never, but for many ranges that end on another thread.
+  // For the end of an event that began on this thread, in the room that was kept.
   std::byte* room_for_end(std::size_t bytes) {
+    end_room -= bytes < end_room ? bytes : end_room;
     std::size_t used = current_->used.load(std::memory_order_relaxed);
     return used + bytes <= current_->capacity ? current_->data() + used : nullptr;
   }
@@ -76,27 +75,36 @@ class ThreadLog {
   }
   void note_graph(std::uint64_t id) { graphs_[next_graph_++ % kGraphs] = id; }
 
-  // Any thread.
+  // Any thread: a range of this one ended elsewhere and needs no room for its end any more.
+  void give_up_end() { ended_elsewhere_.fetch_add(1, std::memory_order_relaxed); }
   bool copy(std::uint64_t window, Bytes* bytes, std::uint64_t* dropped) const;
 
   const int number, tid;
   char name[16];
   std::atomic<bool> gone{false};  // its thread has ended
 
-  // Owner only: open events of this window, and how many innermost ones of them were dropped.
-  std::uint32_t open = 0, skipped = 0;
-  std::uint32_t events = 0;  // begun in this window, the dropped ones not counted
-  std::uint64_t linked = 0;  // bit d: the open event at depth d has told CUPTI its id
-  std::uint64_t ranges = 0;  // record_function ranges, in the thread's life
+  // Owner only, of this window. Scopes are the events that nest: all but record_function's ranges.
+  std::uint32_t scopes = 0;   // open ones that were recorded,
+  std::uint32_t skipped = 0;  // and those inside them that were dropped
+  bool full = false;          // something was dropped: so is all that comes later
+  std::size_t end_room = 0;   // for the ends of what is open
+  std::uint32_t events = 0;   // begun in this window, the dropped ones not counted
+  std::uint64_t linked = 0;   // bit d: the open scope at depth d has told CUPTI its id
+  std::uint64_t ranges = 0;   // record_function ranges, in the thread's life
 
  private:
   static constexpr std::size_t kSpare = 256, kGraphs = 16;
 
-  std::byte* next_chunk(Budget& budget);
+  bool fits(std::size_t bytes) const {
+    return current_->used.load(std::memory_order_relaxed) + bytes + kSpare + end_room <=
+           current_->capacity;
+  }
+  std::byte* next_chunk(std::size_t bytes, Budget& budget);
 
   std::atomic<std::uint64_t> window_{0};
   std::atomic<std::uint32_t> n_chunks_{0};  // of this window
   std::atomic<std::uint64_t> dropped_{0};
+  std::atomic<std::uint32_t> ended_elsewhere_{0};
   Chunk* first_ = nullptr;
   Chunk* current_ = nullptr;
   std::uint64_t graphs_[kGraphs] = {};  // ids begin at 1

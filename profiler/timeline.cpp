@@ -2,86 +2,23 @@
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/profiler/attach_gpu.h>
+#include <ingot/profiler/step_lane.h>
 #include <ingot/profiler/timeline.h>
 
 namespace ingot::profiler {
-namespace {
-
-// The slices of a lane that are open at a time, which only grows.
-class OpenSlices {
- public:
-  explicit OpenSlices(const std::vector<Slice>& slices) : slices_(slices) {}
-
-  // The innermost slice that began before t and ends after it; nullptr: none.
-  const Slice* innermost(std::int64_t t) {
-    for (; next_ < slices_.size() && slices_[next_].begin < t; ++next_) {
-      auto depth = static_cast<std::size_t>(slices_[next_].depth);
-      open_.resize(std::min(depth, open_.size()));
-      open_.push_back(&slices_[next_]);
-    }
-    while (!open_.empty() && open_.back()->end <= t) open_.pop_back();
-    return open_.empty() ? nullptr : open_.back();
-  }
-
- private:
-  const std::vector<Slice>& slices_;
-  std::vector<const Slice*> open_;
-  std::size_t next_ = 0;
-};
-
-// Whether each slice lies in a step, holds it or is apart from it.
-bool steps_nest(const Timeline& timeline, const Lane& lane) {
-  OpenSlices open(lane.slices);
-  for (const StepTime& step : timeline.steps) {
-    const Slice* around = open.innermost(step.begin);
-    if (around != nullptr && around->end < step.end) return false;
-    const Slice* last = open.innermost(step.end);
-    if (last != nullptr && last->begin > step.begin) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 void place_steps(Timeline& timeline, int tid) {
-  if (timeline.steps.empty()) return;
-  auto lane = std::find_if(timeline.lanes.begin(), timeline.lanes.end(),
-                           [&](const Lane& l) { return l.tid == tid; });
-  if (lane == timeline.lanes.end()) {
-    Lane own;
-    own.tid = tid;
-    lane = timeline.lanes.insert(timeline.lanes.begin(), std::move(own));
-  }
-  if (!steps_nest(timeline, *lane)) return;
-  timeline.step_lane = static_cast<int>(lane - timeline.lanes.begin());
+  Lane* lane = step_lane(timeline, tid);
+  if (lane == nullptr) return;
+  StepsNest check(timeline.steps);
+  for (const Slice& s : lane->slices) check.add(s);
+  if (!check.nest()) return;
+  timeline.step_lane = static_cast<int>(lane - timeline.lanes.data());
   std::vector<Slice> merged;
   merged.reserve(lane->slices.size() + timeline.steps.size());
-  auto next = lane->slices.begin();
-  std::int64_t step_end = -1;
-  auto push_next = [&] {
-    merged.push_back(*next++);
-    if (merged.back().end <= step_end) ++merged.back().depth;
-  };
-  for (const StepTime& step : timeline.steps) {
-    // A slice that begins with the step but lasts longer holds it.
-    while (next != lane->slices.end() &&
-           (next->begin < step.begin || (next->begin == step.begin && next->end > step.end))) {
-      push_next();
-    }
-    Slice s;
-    s.kind = SliceKind::step;
-    s.name = timeline.texts->emplace_back("ProfilerStep#" + std::to_string(step.number));
-    s.begin = step.begin;
-    s.end = step_end = step.end;
-    for (auto around = merged.rbegin(); around != merged.rend(); ++around) {
-      if (around->begin <= s.begin && around->end >= s.end) {
-        s.depth = around->depth + 1;
-        break;
-      }
-    }
-    merged.push_back(s);
-  }
-  while (next != lane->slices.end()) push_next();
+  StepMerger merger(timeline.steps, *timeline.texts);
+  const auto emit = [&](const Slice& s) { merged.push_back(s); };
+  for (const Slice& s : lane->slices) merger.add(s, emit);
+  merger.finish(emit);
   lane->slices = std::move(merged);
 }
 

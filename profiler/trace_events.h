@@ -8,6 +8,7 @@
 
 #include <ingot/profiler/chrome_trace.h>
 #include <ingot/profiler/json.h>
+#include <ingot/profiler/lane_source.h>
 #include <ingot/profiler/out_file.h>
 #include <ingot/profiler/timeline.h>
 
@@ -15,12 +16,16 @@ namespace ingot::profiler {
 
 class TraceEvents {
  public:
-  TraceEvents(const Timeline& timeline, const TraceInfo& info, const std::string& path)
-      : timeline_(timeline), info_(info), file_("export_chrome_trace", path), w_(text_) {
-    std::uint64_t id = timeline.first_id;
-    for (const Lane& lane : timeline.lanes) {
+  TraceEvents(const LaneSource& source, const TraceInfo& info, const std::string& path)
+      : source_(source),
+        timeline_(source.outline()),
+        info_(info),
+        file_("export_chrome_trace", path),
+        w_(text_) {
+    std::uint64_t id = timeline_.first_id;
+    for (std::size_t lane = 0; lane < timeline_.lanes.size(); ++lane) {
       first_ids_.push_back(id);
-      id += lane.slices.size() + lane.across.size();
+      id += source.slices(lane) + source.beside(lane);
     }
   }
 
@@ -28,7 +33,8 @@ class TraceEvents {
   const TraceInfo& info() const { return info_; }
   JsonWriter& json() { return w_; }
 
-  // {"ph": ..., [cat], name, pid, tid, ts; the caller closes.
+  // {"ph": ..., [cat], name, pid, tid, ts; the caller closes. Each event has a number for pid and
+  // tid: speedscope refuses a whole file for one that has not.
   void open(const char* phase, const char* cat, std::string_view name, std::int64_t pid,
             std::int64_t tid, std::int64_t ts) {
     w_.line_break();
@@ -49,8 +55,8 @@ class TraceEvents {
     text_.clear();
   }
 
-  template <class Pid, class Tid, class V>
-  void name(const char* what, const Pid& pid, const Tid& tid, const char* key, const V& value) {
+  template <class V>
+  void name(const char* what, std::int64_t pid, std::int64_t tid, const char* key, const V& value) {
     w_.line_break();
     w_.open_object().member("name", what).member("ph", "M").key("ts").us(0);
     w_.member("pid", pid).member("tid", tid).key("args").open_object().member(key, value);
@@ -77,7 +83,8 @@ class TraceEvents {
  protected:
   static constexpr std::size_t kFlushAt = 64 << 10;
 
-  const Timeline& timeline_;
+  const LaneSource& source_;
+  const Timeline& timeline_;  // where a GPU was recorded with the slices, else without
   const TraceInfo& info_;
   OutFile file_;
   std::string text_;

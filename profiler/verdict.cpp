@@ -140,6 +140,13 @@ void explain(const std::vector<Unit>& units, const Figures& f, std::string_view 
   } else {
     say("No kernel body ran.");
   }
+  const auto beside =
+      std::count_if(units.begin(), units.end(), [](const Unit& u) { return u.beside; });
+  if (beside > 0) {
+    say("{} of {} passes nest in nothing, since they ended on another thread or out of order: each "
+        "is judged by what began during it.",
+        beside, units.size());
+  }
   if (f.gpu && roofline.bytes_per_s <= 0) return;
   double device = sum(units, [](const Unit& u) { return u.self_device; });
   double known = sum(units, [](const Unit& u) { return u.known; });

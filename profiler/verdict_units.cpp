@@ -7,6 +7,7 @@
 #include <ingot/profiler/attach_gpu.h>
 #include <ingot/profiler/executions.h>
 #include <ingot/profiler/judge.h>
+#include <ingot/profiler/record.h>
 
 namespace ingot::profiler {
 namespace {
@@ -65,31 +66,48 @@ Owners no_owners(const Timeline& timeline) {
   return owners;
 }
 
+// A pass that nests in nothing, and where to look for what it is about.
+struct BesidePass {
+  int unit;
+  std::size_t first_lane, last_lane;
+};
+
+bool is_in(const Unit& unit, const Slice& s) { return s.begin >= unit.begin && s.begin < unit.end; }
+
 // What each unit gave the GPU, and what it added to the time until all of that was done: the host
 // may be steps ahead of the GPU, so a step's own begin and end do not tell.
-void add_gpu_work(const Timeline& t, const Owners& owners, const Roofline& roofline,
-                  std::vector<Unit>& units) {
-  const auto owner = [&](int lane, int slice) {
-    return slice < 0 ? -1 : owners[static_cast<std::size_t>(lane)][static_cast<std::size_t>(slice)];
+void add_gpu_work(const Timeline& t, const Owners& owners, const std::vector<BesidePass>& beside,
+                  const Roofline& roofline, std::vector<Unit>& units) {
+  // Calls f for each unit that launched what this slice did: passes may overlap.
+  const auto each_owner = [&](int lane, int slice, auto&& f) {
+    if (slice < 0) return;
+    const auto l = static_cast<std::size_t>(lane), i = static_cast<std::size_t>(slice);
+    if (const int index = owners[l][i]; index >= 0) f(static_cast<std::size_t>(index));
+    for (const BesidePass& pass : beside) {
+      const auto index = static_cast<std::size_t>(pass.unit);
+      if (l < pass.first_lane || l > pass.last_lane) continue;
+      if (is_in(units[index], t.lanes[l].slices[i])) f(index);
+    }
   };
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> spans(units.size());
   for (const GpuWork& w : t.gpu.work) {
-    const int index = owner(w.slice < 0 ? w.call_lane : w.lane, w.slice < 0 ? w.call : w.slice);
-    if (index < 0) continue;
-    Unit& unit = units[static_cast<std::size_t>(index)];
-    unit.last_work = std::max(unit.last_work, w.end);
-    unit.launches += w.first ? 1 : 0;
-    if (w.graph_node != 0) {
-      unit.graphs += w.first ? 1 : 0;
-      ++unit.graph_nodes;
-    }
-    spans[static_cast<std::size_t>(index)].emplace_back(w.begin, w.end);
+    each_owner(w.slice < 0 ? w.call_lane : w.lane, w.slice < 0 ? w.call : w.slice,
+               [&](std::size_t index) {
+                 Unit& unit = units[index];
+                 unit.last_work = std::max(unit.last_work, w.end);
+                 unit.launches += w.first ? 1 : 0;
+                 if (w.graph_node != 0) {
+                   unit.graphs += w.first ? 1 : 0;
+                   ++unit.graph_nodes;
+                 }
+                 spans[index].emplace_back(w.begin, w.end);
+               });
   }
   for (const Execution& e : executions(t)) {
-    const int index = owner(e.slice < 0 ? e.call_lane : e.lane, e.slice < 0 ? e.call : e.slice);
-    if (index < 0) continue;
-    add_body(static_cast<double>(e.device), e.cost, e.peak, roofline,
-             units[static_cast<std::size_t>(index)]);
+    each_owner(e.slice < 0 ? e.call_lane : e.lane, e.slice < 0 ? e.call : e.slice,
+               [&](std::size_t index) {
+                 add_body(static_cast<double>(e.device), e.cost, e.peak, roofline, units[index]);
+               });
   }
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < units.size(); ++i) {
@@ -156,21 +174,66 @@ std::vector<Unit> step_units(const Timeline& timeline, const Roofline& roofline,
   return units;
 }
 
+// A pass that nests in nothing is judged by what began during it. What is not over when the pass
+// ends counts up to there.
+Unit beside_unit(const Timeline& t, const BesidePass& pass, const Slice& range,
+                 const BusyTime& device, const Roofline& roofline) {
+  Unit unit;
+  unit.name = range.name;
+  unit.beside = true;
+  unit.wall = static_cast<double>(range.duration());
+  unit.begin = range.begin;
+  unit.end = range.end;
+  unit.events = 1;  // the range's own
+  for (std::size_t l = pass.first_lane; l <= pass.last_lane; ++l) {
+    const std::vector<Slice>& slices = t.lanes[l].slices;
+    auto s = std::lower_bound(slices.begin(), slices.end(), range.begin,
+                              [](const Slice& a, std::int64_t at) { return a.begin < at; });
+    for (; s != slices.end() && s->begin < range.end; ++s) {
+      Slice part = *s;
+      part.end = std::min(part.end, range.end);
+      part.self = std::min(part.self, part.duration());
+      add(part, roofline, unit);
+      if (part.is_kernel()) unit.device += static_cast<double>(part.self);
+    }
+  }
+  // Kernels of several threads may run at once.
+  if (pass.first_lane != pass.last_lane) {
+    unit.device = static_cast<double>(device.in(range.begin, range.end));
+  }
+  return unit;
+}
+
 std::vector<Unit> range_units(const Timeline& timeline, std::string_view range,
-                              const Roofline& roofline, Owners& owners) {
+                              const Roofline& roofline, Owners& owners,
+                              std::vector<BesidePass>& beside) {
   std::vector<Unit> units;
   std::set<std::string_view> known;
+  // Names were cut when they were recorded, those of modules were not.
+  const std::string recorded = recorded_text(range);
+  const auto is_wanted = [&](const Slice& s) {
+    return !s.unfinished && (s.name == range || s.name == recorded);
+  };
+  const BusyTime device(timeline);
   for (std::size_t l = 0; l < timeline.lanes.size(); ++l) {
     const Lane& lane = timeline.lanes[l];
+    for (const Slice& s : lane.across) {
+      known.insert(s.name);
+      if (!is_wanted(s)) continue;
+      BesidePass pass{static_cast<int>(units.size()), l, l};
+      if (s.ended_elsewhere) pass = {pass.unit, 0, timeline.lanes.size() - 1};
+      units.push_back(beside_unit(timeline, pass, s, device, roofline));
+      beside.push_back(pass);
+    }
     for (std::size_t i = 0; i < lane.slices.size(); ++i) {
       const Slice& s = lane.slices[i];
       if (s.kind != SliceKind::range && s.kind != SliceKind::module && s.kind != SliceKind::step) {
         continue;
       }
       known.insert(s.name);
-      if (s.name != range || s.unfinished) continue;
+      if (!is_wanted(s)) continue;
       Unit& unit = units.emplace_back();
-      unit.name = range;
+      unit.name = s.name;
       unit.wall = static_cast<double>(s.duration());
       unit.device = static_cast<double>(s.device);
       unit.begin = s.begin;
@@ -184,6 +247,7 @@ std::vector<Unit> range_units(const Timeline& timeline, std::string_view range,
       }
     }
   }
+  if (units.empty() && known.contains(recorded)) return units;
   if (units.empty() && !known.contains(range)) {
     std::string names;
     for (std::string_view name : known) {
@@ -193,7 +257,7 @@ std::vector<Unit> range_units(const Timeline& timeline, std::string_view range,
         break;
       }
     }
-    INGOT_CHECK(false, "verdict: no range is named '{}'; there are: {}", range,
+    INGOT_CHECK(false, "verdict: no range is named '{}'; there are: {}", recorded,
                 names.empty() ? "none" : names);
   }
   return units;
@@ -204,9 +268,10 @@ std::vector<Unit> range_units(const Timeline& timeline, std::string_view range,
 std::vector<Unit> units_of(const Timeline& timeline, std::string_view range,
                            const Roofline& roofline) {
   Owners owners = no_owners(timeline);
+  std::vector<BesidePass> beside;
   std::vector<Unit> units = range.empty() ? step_units(timeline, roofline, owners)
-                                          : range_units(timeline, range, roofline, owners);
-  if (timeline.on_gpu()) add_gpu_work(timeline, owners, roofline, units);
+                                          : range_units(timeline, range, roofline, owners, beside);
+  if (timeline.on_gpu()) add_gpu_work(timeline, owners, beside, roofline, units);
   for (Unit& unit : units) {
     unit.unseen &= !timeline.gpu.recorded();
     take_off_observer(timeline, unit);

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
 #include <ingot/kernels/core/error.h>
+#include <ingot/kernels/core/text.h>
 #include <ingot/profiler/aggregate.h>
 #include <ingot/profiler/units.h>
 
@@ -235,17 +237,24 @@ TEST(Averages, AwkwardNamesKeepTheTableAndTheCsvInShape) {
           "gr\xC3\xB6\xC3\x9F"
           "e",
           [&] { f.wait(1); });
+  f.slice(SliceKind::range, "\xE9\x96\xA2\xE6\x95\xB0 \xF0\x9F\x98\x80", [&] { f.wait(1); });
+  f.slice(SliceKind::range, "e\xCC\x81 accent", [&] { f.wait(1); });
+  f.slice(SliceKind::range, "broken \xFF\xC3", [&] { f.wait(1); });
   Averages a = averages_of(timeline_of({f.take()}));
   std::istringstream table(a.table());
   std::size_t width = 0;
   int lines = 0;
-  for (std::string line; std::getline(table, line) && lines < 7; ++lines) {
+  for (std::string line; std::getline(table, line) && lines < 10; ++lines) {
     if (width == 0) width = display_width(line);
     EXPECT_EQ(display_width(line), width) << line;
   }
   EXPECT_NE(a.csv().find("\"a \"\"quoted\"\", name\nin two lines\",1,1.000"), std::string::npos);
   auto parsed = ingot::testing::Json::parse(a.json());
-  EXPECT_EQ(parsed["rows"].size(), 3u);
+  EXPECT_EQ(parsed["rows"].size(), 6u);
+  for (const std::string& text : {a.table(), a.csv()}) {
+    EXPECT_EQ(text, valid_utf8(text));
+    EXPECT_NE(text.find("broken \xEF\xBF\xBD\xEF\xBF\xBD"), std::string::npos);
+  }
 }
 
 TEST(Averages, CsvHasOneLineARow) {
@@ -266,6 +275,26 @@ TEST(Averages, CompilePhasesAreNamed) {
   Averages a = averages_of(timeline_of({f.take()}));
   EXPECT_NE(a.table().find("Compile phases: codegen 1.500 ms, load 0.250 ms"), std::string::npos);
   EXPECT_DOUBLE_EQ(row(a, "compile: codegen").self_cpu_us, 1500);
+}
+
+TEST(Units, WidthIsThatOfATerminal) {
+  EXPECT_EQ(display_width("abc"), 3u);
+  EXPECT_EQ(display_width("gr\xC3\xB6\xC3\x9F"), 4u);
+  EXPECT_EQ(display_width("\xE9\x96\xA2\xE6\x95\xB0"), 4u);  // 関数
+  EXPECT_EQ(display_width("\xEA\xB0\x80\xEF\xBC\xA1"), 4u);  // 가Ａ
+  EXPECT_EQ(display_width("\xEF\xBD\xB1\xE2\x80\xA6"), 2u);  // half-width ｱ, …
+  EXPECT_EQ(display_width("\xF0\x9F\x98\x80"), 2u);          // an emoji
+  EXPECT_EQ(display_width("e\xCC\x81\xE2\x80\x8B"), 1u);     // e with an accent, no-width space
+  EXPECT_EQ(display_width("\xE3\x81\x8B\xE3\x82\x99"), 2u);  // か with its mark
+  EXPECT_EQ(display_width("\xFF\xC3"), 2u);
+  for (std::size_t width = 4; width < 20; ++width) {
+    std::string text;
+    for (int i = 0; i < 10; ++i) text += "\xE9\x96\xA2";
+    EXPECT_LE(display_width(shorten(text, width)), width);
+    EXPECT_GE(display_width(shorten(text, width)) + 1, std::min<std::size_t>(width, 20));
+    EXPECT_EQ(shorten(text, width), valid_utf8(shorten(text, width)));
+  }
+  EXPECT_EQ(shorten("e\xCC\x81wxyz", 4), "e\xCC\x81...");
 }
 
 TEST(Units, AsPyTorchWritesThem) {

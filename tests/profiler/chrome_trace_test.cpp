@@ -23,7 +23,7 @@ std::string trace_text(const Timeline& t, TraceInfo info = {}) {
   TempFolder folder;
   info.process = "prog";
   info.pid = 4711;
-  write_chrome_trace(t, info, folder / "t.json");
+  write_chrome_trace(TimelineSource(t), info, folder / "t.json");
   return read_text(folder / "t.json");
 }
 
@@ -120,6 +120,27 @@ TEST(ChromeTrace, WhatReadersLookFor) {
   EXPECT_EQ(end["s"].text, "g");
   for (const Json& e : trace["traceEvents"].items) {
     EXPECT_TRUE(e.has("ph") && e.has("name") && e.has("pid") && e.has("tid") && e.has("ts"));
+  }
+}
+
+// jlfwong/speedscope#480: a reader that groups by pid and tid refuses a file with an event whose
+// are no numbers.
+TEST(ChromeTrace, ProcessesAndThreadsAreNumbers) {
+  FakeLane f;
+  f.op(kMatmul, 1, 1);
+  f.slice(SliceKind::range, "over the edge of a step", [&] { f.wait(10); });
+  Slice beside;
+  beside.kind = SliceKind::range;
+  beside.name = "beside";
+  beside.end = 500;
+  f.lane().across.push_back(beside);
+  f.lane().memory.push_back({1500, kCPU, 1, 256, 256, 256});
+  Json trace = Json::parse(
+      trace_text(timeline_of({f.take()}, {{0, 0, from_us(5)}}), {.profile_memory = true}));
+  for (const Json& e : trace["traceEvents"].items) {
+    EXPECT_EQ(e["pid"].type, Json::number) << e["name"].text;
+    EXPECT_EQ(e["tid"].type, Json::number) << e["name"].text;
+    EXPECT_EQ(e["ts"].type, Json::number) << e["name"].text;
   }
 }
 
@@ -246,9 +267,9 @@ TEST(Stacks, FoldedLines) {
   });
   Timeline t = timeline_of({f.take()});
   TempFolder folder;
-  write_stacks(t, false, false, folder / "host");
+  write_stacks(TimelineSource(t), false, false, folder / "host");
   EXPECT_EQ(read_text(folder / "host"), "thread 1;a,b 1000\nthread 1;a,b;aten::matmul 5000\n");
-  write_stacks(t, true, false, folder / "device");
+  write_stacks(TimelineSource(t), true, false, folder / "device");
   EXPECT_EQ(read_text(folder / "device"), "thread 1;a,b;aten::matmul;matmul 30000\n");
 }
 

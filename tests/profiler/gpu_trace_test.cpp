@@ -20,7 +20,7 @@ const OpInfo kAdd{.name = "add", .kind = OpKind::elementwise, .n_in = 2};
 
 Json trace_of(const Timeline& t) {
   TempFolder folder;
-  write_chrome_trace(t, {.process = "prog", .pid = 4711}, folder / "t.json");
+  write_chrome_trace(TimelineSource(t), {.process = "prog", .pid = 4711}, folder / "t.json");
   return Json::parse(read_text(folder / "t.json"));
 }
 
@@ -30,6 +30,16 @@ std::vector<Json> with(const Json& trace, const char* key, std::string_view valu
     if (e.has(key) && e[key].text == value) found.push_back(e);
   }
   return found;
+}
+
+TEST(GpuTrace, RecordsWithoutTimesAreCountedInTheFile) {
+  FakeGpu gpu;
+  gpu.op(kMatmul, 20, 50);
+  gpu.work(80, 5, 7).end = 0;
+  const Json trace = trace_of(gpu.take());
+  EXPECT_EQ(with(trace, "cat", "kernel").size(), 1u);
+  EXPECT_EQ(trace["ingot"]["gpu_dropped"].value, 1);
+  EXPECT_EQ(trace["ingot"]["gpu_records_without_times"].value, 1);
 }
 
 TEST(GpuTrace, AKernelHasKinetosFields) {

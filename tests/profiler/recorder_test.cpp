@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <deque>
+#include <malloc.h>
 #include <map>
 #include <memory>
 #include <new>
@@ -16,21 +18,31 @@
 #include <ingot/profiler/decode.h>
 
 #include "fake_events.h"
+#include "heap_bytes.h"
 
 namespace {
 std::atomic<long> g_allocations{0};
 }  // namespace
 
+namespace ingot::profiler {
+constinit HeapBytes g_heap;
+}  // namespace ingot::profiler
+
 void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
   g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return std::malloc(n);
+  void* p = std::malloc(n);
+  ingot::profiler::g_heap.add(static_cast<std::ptrdiff_t>(::malloc_usable_size(p)));
+  return p;
 }
 void* operator new(std::size_t n) {
   if (void* p = operator new(n, std::nothrow)) return p;
   throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept {
+  ingot::profiler::g_heap.add(-static_cast<std::ptrdiff_t>(::malloc_usable_size(p)));
+  std::free(p);
+}
+void operator delete(void* p, std::size_t) noexcept { operator delete(p); }
 
 namespace ingot::profiler {
 namespace {
@@ -50,7 +62,7 @@ class Recorded {
   Recorded(const Recorded&) = delete;
   Recorded& operator=(const Recorded&) = delete;
   Timeline close(const DecodeOptions& options = {}) {
-    Timeline t = decode(recorder().close(), options);
+    Timeline t = decode(link_ends(recorder().close()), options);
     finish(t, 0);
     return t;
   }
@@ -172,7 +184,7 @@ TEST(Recorder, EventsOpenAtTheStartAreIgnored) {
   }
   before.reset();
   event(EventKind::op, "c");
-  Timeline t = decode(recorder().close(), {});
+  Timeline t = decode(link_ends(recorder().close()), {});
   recorder().give_back();
   EXPECT_EQ(outline(own_lane(t)), "a >b c ");
 }
@@ -214,7 +226,7 @@ TEST(Recorder, BudgetKeepsTheOldestAndCountsTheRest) {
   for (const RawThread& thread : raw.threads) bytes += thread.bytes.size();
   EXPECT_LE(bytes, (4u << 20) + (64u << 10));
   EXPECT_GT(bytes, 4u << 20);
-  Timeline t = decode(raw, {});
+  Timeline t = decode(link_ends(raw), {});
   finish(t, 0);
   EXPECT_GT(t.dropped, 0u);
   EXPECT_EQ(t.events + t.dropped, 2u * kEvents);
@@ -222,6 +234,7 @@ TEST(Recorder, BudgetKeepsTheOldestAndCountsTheRest) {
   int outer = 0;
   for (const Slice& s : lane.slices) {
     EXPECT_FALSE(s.unfinished);
+    if (s.kind == SliceKind::overhead) continue;
     EXPECT_EQ(s.depth, s.name == "inner" ? 1 : 0);
     outer += s.name == "outer";
   }
@@ -344,6 +357,127 @@ TEST(Recorder, RangeThatEndsOnAnotherThread) {
     if (&other != &lane) others += outline(other) == "own >op ";
   }
   EXPECT_EQ(others, 1);
+}
+
+std::map<std::string, double> milliseconds(const std::vector<Slice>& slices) {
+  std::map<std::string, double> ms;
+  for (const Slice& s : slices) {
+    ms[std::string(s.name)] += static_cast<double>(s.duration()) / 1e6;
+  }
+  return ms;
+}
+
+std::map<std::string, double> of_all(const Lane& lane) {
+  std::map<std::string, double> ms = milliseconds(lane.slices);
+  ms.merge(milliseconds(lane.across));
+  return ms;
+}
+
+// NVIDIA/cudf-spark#13319: the next range begins before the one that it takes the place of ends.
+TEST(Recorder, RangesThatFollowEachOtherKeepTheirTimes) {
+  Recorded window;
+  std::unique_ptr<record_function> current;
+  std::vector<std::int64_t> before, after;  // each change
+  const auto change = [&](const char* name) {
+    before.push_back(monotonic_ns());
+    if (name != nullptr) {
+      current = std::make_unique<record_function>(name);
+    } else {
+      current.reset();
+    }
+    after.push_back(monotonic_ns());
+  };
+  change("A");
+  spin_us(5000);
+  change("B");
+  spin_us(1000);
+  change("C");
+  spin_us(3000);
+  change(nullptr);
+  Timeline t = window.close();
+  const std::map<std::string, double> ms = of_all(own_lane(t));
+  std::size_t i = 0;
+  for (const char* name : {"A", "B", "C"}) {
+    constexpr double kClocks = 0.01;  // ms by which two clocks may differ
+    EXPECT_GE(ms.at(name), static_cast<double>(before[i + 1] - after[i]) / 1e6 - kClocks) << name;
+    EXPECT_LE(ms.at(name), static_cast<double>(after[i + 1] - before[i]) / 1e6 + kClocks) << name;
+    ++i;
+  }
+}
+
+TEST(Recorder, RangesInAnyOrderLeaveTheNestingWhole) {
+  Recorded window;
+  auto early = std::make_unique<record_function>("early");
+  {
+    record_function outer("outer");
+    spin_us(200);
+    early.reset();
+    event(EventKind::op, "in outer", 300);
+    {
+      ScopedEvent module({.kind = EventKind::range, .name = "module"});
+      early = std::make_unique<record_function>("kept by a module");
+      auto inner = std::make_unique<record_function>("inner");
+      event(EventKind::op, "in module", 100);
+      inner.reset();
+      spin_us(100);
+    }
+    spin_us(400);
+  }
+  event(EventKind::op, "after");
+  early.reset();
+  auto never = std::make_unique<record_function>("never ended");
+  Timeline t = window.close();
+  const Lane& lane = own_lane(t);
+  EXPECT_EQ(outline(lane), "outer >in outer >module >>inner >>>in module after never ended! ");
+  ASSERT_EQ(lane.across.size(), 2u);
+  const std::map<std::string, double> ms = of_all(lane);
+  EXPECT_GE(ms.at("early"), 0.2);
+  EXPECT_LE(ms.at("early"), ms.at("outer"));
+  EXPECT_GE(ms.at("outer") - ms.at("module"), 0.9);
+  EXPECT_GE(ms.at("kept by a module") - ms.at("module"), 0.4 - 0.01);
+  EXPECT_GE(ms.at("kept by a module"), 0.6);
+}
+
+// First in, first out, as tasks in a queue end; and more of them than a chunk has room for ends.
+TEST(Recorder, ManyRangesThatEndInTheOrderOfTheirBegins) {
+  constexpr int kRanges = 5000;
+  Recorded window;
+  for (int round = 0; round < 3; ++round) {
+    std::deque<std::unique_ptr<record_function>> open;
+    for (int i = 0; i < kRanges; ++i) {
+      open.push_back(std::make_unique<record_function>("queued"));
+      event(EventKind::op, "op");
+    }
+    while (!open.empty()) open.pop_front();
+  }
+  Timeline t = window.close();
+  const Lane& lane = own_lane(t);
+  EXPECT_EQ(t.dropped, 0u);
+  std::size_t queued = 0;
+  for (const std::vector<Slice>* slices : {&lane.slices, &lane.across}) {
+    for (const Slice& s : *slices) {
+      EXPECT_FALSE(s.unfinished);
+      queued += s.name == "queued" ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(queued, 3u * kRanges);
+}
+
+// The thread that begins them keeps no room for ends that never come, the one that ends them has as
+// much as it needs.
+TEST(Recorder, ManyRangesThatEndOnAnotherThread) {
+  constexpr int kRanges = 10'000, kRounds = 20;
+  Recorded window({.max_bytes = 64 << 20});
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<std::unique_ptr<record_function>> open;
+    for (int i = 0; i < kRanges; ++i) open.push_back(std::make_unique<record_function>("task"));
+    std::thread([&] { open.clear(); }).join();
+  }
+  Timeline t = window.close();
+  EXPECT_EQ(t.dropped, 0u);
+  const Lane& lane = own_lane(t);
+  ASSERT_EQ(lane.across.size(), static_cast<std::size_t>(kRanges) * kRounds);
+  for (const Slice& s : lane.across) ASSERT_FALSE(s.unfinished);
 }
 
 TEST(Recorder, ThreadsThatComeAndGo) {

@@ -120,8 +120,7 @@ TEST(Schedule, SessionsRecordTheActiveSteps) {
   for (const Schedule& s : small_schedules()) {
     std::vector<std::string> wanted;
     std::string open;
-    // stop() delivers what was recorded since the last whole cycle, the step that it cuts short
-    // included: there is none here, but a window of no events is delivered too.
+    // stop() delivers what was recorded since the last whole cycle: not a window of nothing.
     std::string actions = expected(s, kSteps + 1);
     for (int i = 0; i <= kSteps; ++i) {
       char a = actions[static_cast<std::size_t>(i)];
@@ -129,10 +128,65 @@ TEST(Schedule, SessionsRecordTheActiveSteps) {
       if (a == 'S' && i < kSteps) wanted.push_back(std::exchange(open, ""));
     }
     char last = actions[kSteps];
-    if (last == 'r' || last == 'S') wanted.push_back(open);
+    if ((last == 'r' || last == 'S') && !open.empty()) wanted.push_back(open);
     EXPECT_EQ(windows_seen(s, kSteps), wanted)
         << actions << " " << s.wait << s.warmup << s.active << s.repeat << s.skip_first;
   }
+}
+
+// pytorch/pytorch#91682: what stop() cuts short is shown to the handler, and is the result only
+// where no whole cycle has finished.
+TEST(Schedule, ResultsAreThoseOfTheLastWholeCycle) {
+  for (int extra : {0, 1}) {
+    int calls = 0, steps_seen = 0;
+    Session session(
+        options_of({.schedule = Schedule{.wait = 0, .warmup = 0, .active = 2, .repeat = 0},
+                    .on_trace_ready = [&](const Session& s) {
+                      ++calls;
+                      steps_seen = static_cast<int>(s.key_averages().find("ProfilerStep*")->calls);
+                    }}));
+    for (int i = 0; i < 4 + extra; ++i) {
+      event(EventKind::op, i < 4 ? "of a cycle" : "of a part");
+      session.step();
+    }
+    session.stop();
+    EXPECT_EQ(calls, 2 + extra);
+    EXPECT_EQ(steps_seen, extra == 0 ? 2 : 1);
+    const Averages a = session.key_averages();
+    EXPECT_EQ(a.find("ProfilerStep*")->calls, 2);
+    EXPECT_EQ(a.find("aten::of a cycle")->calls, 2);
+    EXPECT_FALSE(a.find("aten::of a part"));
+    EXPECT_EQ(session.verdict().step_us.n, 2);
+  }
+}
+
+TEST(Schedule, APartIsTheResultWhereNoCycleIsWhole) {
+  const Schedule schedule{.wait = 0, .warmup = 0, .active = 3};
+  Session session(options_of({.schedule = schedule}));
+  event(EventKind::op, "first");
+  session.step();
+  session.stop();
+  EXPECT_EQ(session.key_averages().find("ProfilerStep*")->calls, 1);
+  // An event of the step that was cut short is something.
+  session.start();
+  event(EventKind::op, "second");
+  session.stop();
+  EXPECT_TRUE(session.key_averages().find("aten::second"));
+  // Nothing at all is told by an empty table, but no handler is called for it.
+  int calls = 0;
+  session.start();
+  session.stop();
+  EXPECT_TRUE(session.key_averages().rows().empty());
+  Session idle_one(
+      options_of({.schedule = schedule, .on_trace_ready = [&](const Session&) { ++calls; }}));
+  idle_one.stop();
+  EXPECT_EQ(calls, 0);
+  // Steps without an event are a cycle.
+  Session idle(
+      options_of({.schedule = schedule, .on_trace_ready = [&](const Session&) { ++calls; }}));
+  for (int i = 0; i < 3; ++i) idle.step();
+  idle.stop();
+  EXPECT_EQ(calls, 1);
 }
 
 // pytorch/pytorch#73828.

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <sys/wait.h>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include <ingot/kernels/core/error.h>
+#include <ingot/profiler/gpu_observer.h>
 #include <ingot/profiler/profiler.h>
 #include <ingot/profiler/recorder.h>
 
@@ -163,7 +166,12 @@ TEST(Session, UnwritablePath) {
 
 TEST(Session, AskedForWhatIsNotThere) {
   std::string message = message_of([] { Session s(Options{.activities = {Activity::CUDA}}); });
-  EXPECT_TRUE(contains(message, "Activity::CUDA was asked for")) << message;
+  if (GpuObserver::unavailable().empty()) {
+    EXPECT_EQ(message, "no error");
+  } else {
+    EXPECT_TRUE(contains(message, "Activity::CUDA was asked for, but ")) << message;
+    EXPECT_TRUE(contains(message, GpuObserver::unavailable())) << message;
+  }
   EXPECT_TRUE(contains(message_of([] { Session s(Options{.roofline = Roofline{}}); }), "roofline"));
   Session works(options_of({.activities = {Activity::CPU}}));
 }
@@ -182,6 +190,7 @@ TEST(Session, CallbackErrorsAreReportedAndTheScheduleGoesOn) {
   EXPECT_EQ(message_of([&] { session.step(); }), "handler");
   EXPECT_TRUE(session.key_averages().find("aten::b"));
   EXPECT_EQ(session.action(), Action::record_and_save);
+  event(EventKind::op, "c");
   EXPECT_EQ(message_of([&] { session.stop(); }), "handler");
   EXPECT_EQ(calls, 3);
   Session next(options_of());
@@ -195,6 +204,26 @@ TEST(Session, EndsWithItsScope) {
   }
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(observer(), nullptr);
+}
+
+// async-profiler/async-profiler#699: a destructor cannot throw, but it can say what was lost.
+TEST(Session, WhatItsEndLosesIsSaidOnStderr) {
+  const std::vector<std::function<void(const Session&)>> handlers = {
+      trace_handler("/proc/no/such/folder"), [](const Session&) { throw 5; }};
+  for (const auto& handler : handlers) {
+    ::testing::internal::CaptureStderr();
+    {
+      Session session(options_of({.on_trace_ready = handler}));
+      event(EventKind::op, "a");
+    }
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+    EXPECT_TRUE(said.starts_with("ingot: ")) << said;
+    EXPECT_EQ(contains(said, "/proc/no/such/folder"), &handler == &handlers[0]) << said;
+  }
+  ::testing::internal::CaptureStderr();
+  { Session session(options_of()); }
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(Session, IdleStepsCostNothing) {
@@ -324,6 +353,53 @@ TEST(Session, UnknownRangeIsNamed) {
   const std::string message = message_of([&] { (void)session.verdict("yours"); });
   EXPECT_TRUE(message.starts_with("verdict: no range is named 'yours'; there are: mine; at "))
       << message;
+}
+
+TEST(Session, ARangeThatEndedElsewhereHasNoShareAndAVerdict) {
+  Session session(options_of());
+  FakeOp add("add");
+  for (int i = 0; i < 3; ++i) {
+    auto cross = std::make_unique<record_function>("cross");
+    std::thread([&] {
+      add.run(0, 200);
+      cross.reset();
+    }).join();
+  }
+  session.stop();
+  const Averages a = session.key_averages();
+  EXPECT_EQ(a.find("cross")->beside, 3);
+  EXPECT_GE(a.find("cross")->cpu_total_us, 600);
+  const std::string table = a.table();
+  const std::size_t line = table.find("\ncross ");
+  ASSERT_NE(line, std::string::npos) << table;
+  // Self CPU %, Self CPU, CPU total %.
+  std::istringstream cells(table.substr(line + 1));
+  std::string name, self_percent, self, total_percent;
+  cells >> name >> self_percent >> self >> total_percent;
+  EXPECT_EQ(total_percent, "-") << table;
+  EXPECT_EQ(session.verdict("cross").kind, Verdict::overhead_bound);
+  EXPECT_EQ(session.verdict("cross").step_us.n, 3);
+}
+
+TEST(Session, LongNamesAreFoundByTheWholeName) {
+  const std::string longest(5000, 'x');
+  std::string wide;
+  for (int i = 0; i < 2000; ++i) wide += "\xE9\x96\xA2";
+  Session session(options_of());
+  for (int i = 0; i < 3; ++i) {
+    { record_function range(longest); }
+    { record_function range(wide); }
+  }
+  session.stop();
+  const Averages a = session.key_averages();
+  for (const std::string& name : {longest, wide}) {
+    ASSERT_TRUE(a.find(name));
+    EXPECT_EQ(a.find(name)->calls, 3);
+    EXPECT_TRUE(a.find(a.find(name)->name));
+    EXPECT_EQ(session.verdict(name).step_us.n, 3);
+    EXPECT_LT(message_of([&] { (void)session.verdict(name + "y"); }).size(), 2000u);
+  }
+  EXPECT_FALSE(a.find(std::string(999, 'x')));
 }
 
 TEST(MeasuredRoofline, PlausibleAndMeasuredOnce) {

@@ -240,5 +240,53 @@ TEST(Verdict, Printed) {
   EXPECT_NE(out.str().find("  Next: "), std::string::npos);
 }
 
+// pytorch/pytorch#94972: ranges that end on another thread, or out of order.
+TEST(Verdict, PassesThatNestInNothingAreJudgedByWhatBeganDuringThem) {
+  FakeLane main(1), worker(2);
+  const OpInfo info{.name = "op", .kind = OpKind::elementwise, .n_in = 2};
+  for (int pass = 0; pass < 4; ++pass) {
+    const auto begin = from_us(main.now());
+    main.op(info, 90, 10);
+    worker.op(info, 90, 10);
+    for (bool elsewhere : {true, false}) {
+      Slice s;
+      s.kind = SliceKind::range;
+      s.name = elsewhere ? "cross" : "out of order";
+      s.begin = begin;
+      s.end = from_us(main.now());
+      s.ended_elsewhere = elsewhere;
+      main.lane().across.push_back(s);
+    }
+  }
+  Slice open = main.lane().across.back();
+  open.name = "open";
+  open.unfinished = true;
+  main.lane().across.push_back(open);
+  const Timeline t = timeline_of({main.take(), worker.take()});
+  const Roofline roofline{10e9, 100e9};
+  for (const char* name : {"cross", "out of order"}) {
+    const std::vector<Unit> units = units_of(t, name, roofline);
+    ASSERT_EQ(units.size(), 4u);
+    for (const Unit& u : units) {
+      EXPECT_DOUBLE_EQ(u.wall, 100e3);
+      EXPECT_DOUBLE_EQ(u.device, 10e3);  // of two threads the kernels ran at once
+      EXPECT_EQ(u.launches, std::string_view(name) == "cross" ? 2 : 1);
+    }
+    const Verdict v = judge(units, name, roofline);
+    EXPECT_EQ(v.kind, Verdict::overhead_bound);
+    EXPECT_TRUE(std::any_of(v.evidence.begin(), v.evidence.end(), [](const std::string& e) {
+      return e.find("4 of 4 passes nest in nothing") != std::string::npos;
+    }));
+  }
+  EXPECT_TRUE(units_of(t, "open", roofline).empty());
+  try {
+    (void)units_of(t, "unknown", roofline);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("there are: cross, open, out of order"), std::string::npos)
+        << e.what();
+  }
+}
+
 }  // namespace
 }  // namespace ingot::profiler
