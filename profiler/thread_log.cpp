@@ -1,15 +1,11 @@
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <new>
 
 #include <ingot/profiler/clock.h>
+#include <ingot/profiler/pages.h>
 #include <ingot/profiler/thread_log.h>
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 namespace ingot::profiler {
 namespace {
@@ -20,38 +16,9 @@ constexpr std::size_t kFirstChunk = 64 << 10, kChunk = 2 << 20;
 
 }  // namespace
 
-namespace {
-
-// Memory of the system's own, so that what a session took is the system's again once it is freed:
-// malloc keeps such blocks in the heap of the thread that asked, one heap for each of many threads.
-#ifdef __linux__
-void* map_aligned(std::size_t bytes) {
-  void* memory =
-      ::mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  auto* at = static_cast<std::byte*>(memory);
-  const std::size_t before = (bytes - reinterpret_cast<std::uintptr_t>(at) % bytes) % bytes;
-  if (before > 0) ::munmap(at, before);
-  ::munmap(at + before + bytes, bytes - before);
-  return at + before;
-}
-void unmap(void* memory, std::size_t bytes) { ::munmap(memory, bytes); }
-#else
-void* map_aligned(std::size_t bytes) { return std::aligned_alloc(bytes, bytes); }
-void unmap(void* memory, std::size_t) { std::free(memory); }
-#endif
-
-}  // namespace
-
 Chunk* Chunk::make(std::size_t bytes) noexcept {
-  void* memory = map_aligned(bytes);
-  if (memory == nullptr) return nullptr;
-#if defined(__linux__) && defined(MADV_POPULATE_WRITE)
-  // Failures cost time later, nothing else.
-  if (bytes >= kChunk) madvise(memory, bytes, MADV_HUGEPAGE);
-  madvise(memory, bytes, MADV_POPULATE_WRITE);
-#endif
-  return new (memory) Chunk(bytes - sizeof(Chunk));
+  void* memory = map_pages(bytes, bytes);
+  return memory == nullptr ? nullptr : new (memory) Chunk(bytes - sizeof(Chunk));
 }
 
 void Chunk::free_chain(Chunk* first) noexcept {
@@ -59,7 +26,7 @@ void Chunk::free_chain(Chunk* first) noexcept {
     Chunk* next = first->next.load(std::memory_order_relaxed);
     const std::size_t bytes = first->capacity + sizeof(Chunk);
     first->~Chunk();
-    unmap(first, bytes);
+    unmap_pages(first, bytes);
     first = next;
   }
 }

@@ -171,7 +171,8 @@ class CuptiObserver final : public GpuObserver {
     }
     for (CUpti_ActivityKind kind : kKinds) (void)cupti().disable(kind);
     (void)cupti().flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    (void)cupti().finalize();
+    // Once it has ended it writes to no buffer any more, also not to those that it kept.
+    if (cupti().finalize() != CUPTI_SUCCESS) buffers_.give_away();
     g_target.buffers = nullptr;
   }
 

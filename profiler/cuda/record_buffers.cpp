@@ -1,7 +1,7 @@
-#include <cstdlib>
 #include <cstring>
 
 #include <ingot/profiler/cuda/record_buffers.h>
+#include <ingot/profiler/pages.h>
 
 namespace ingot::profiler {
 namespace {
@@ -17,26 +17,31 @@ RecordBuffers::RecordBuffers(std::size_t max_bytes) : max_bytes_(max_bytes) {
 }
 
 RecordBuffers::~RecordBuffers() {
-  for (std::uint8_t* data : ready_) std::free(data);
-  for (const Filled& f : kept_) std::free(f.data);
+  for (std::uint8_t* data : ready_) unmake(data);
+  for (std::uint8_t* data : lent_) unmake(data);
+  for (const Filled& f : kept_) unmake(f.data);
 }
 
-std::uint8_t* RecordBuffers::make() {
-  void* data = std::aligned_alloc(kPage, kBytes);
-  if (data != nullptr) std::memset(data, 0, kBytes);  // its pages are there from now on
-  return static_cast<std::uint8_t*>(data);
-}
+std::uint8_t* RecordBuffers::make() { return static_cast<std::uint8_t*>(map_pages(kBytes, kPage)); }
+
+void RecordBuffers::unmake(std::uint8_t* data) { unmap_pages(data, kBytes); }
 
 std::uint8_t* RecordBuffers::lend() {
+  std::uint8_t* data = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (!ready_.empty()) {
-      std::uint8_t* data = ready_.back();
+      data = ready_.back();
       ready_.pop_back();
+      lent_.push_back(data);
       return data;
     }
   }
-  return make();
+  data = make();
+  if (data == nullptr) return nullptr;
+  const std::lock_guard lock(mutex_);
+  lent_.push_back(data);
+  return data;
 }
 
 bool RecordBuffers::keep(Filled buffer) {
@@ -45,6 +50,7 @@ bool RecordBuffers::keep(Filled buffer) {
     const std::lock_guard lock(mutex_);
     if (kept_bytes_ + buffer.bytes > max_bytes_) return false;
     kept_bytes_ += buffer.bytes;
+    std::erase(lent_, buffer.data);
     kept_.push_back(buffer);
     if (ready_.size() >= kReady) return true;
   }
@@ -60,6 +66,7 @@ bool RecordBuffers::keep(Filled buffer) {
 void RecordBuffers::recycle(std::uint8_t* data) {
   std::memset(data, 0, kBytes);
   const std::lock_guard lock(mutex_);
+  std::erase(lent_, data);
   ready_.push_back(data);
 }
 
@@ -70,7 +77,12 @@ std::vector<RecordBuffers::Filled> RecordBuffers::take() {
 }
 
 void RecordBuffers::free(const std::vector<Filled>& taken) {
-  for (const Filled& f : taken) std::free(f.data);
+  for (const Filled& f : taken) unmake(f.data);
+}
+
+void RecordBuffers::give_away() {
+  const std::lock_guard lock(mutex_);
+  lent_.clear();
 }
 
 }  // namespace ingot::profiler

@@ -1,6 +1,7 @@
 // The memory that CUPTI writes its records into, and gives back full.
 // Owns: the buffers, the cap on their bytes. What comes back over the cap is counted by the caller
-// and its memory used again, so CUPTI never goes without. Must not know: CUPTI, records.
+// and its memory used again, so CUPTI never goes without. What CUPTI never gave back is freed with
+// the rest, once it has ended. Must not know: CUPTI, records.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +32,17 @@ class RecordBuffers {
   void recycle(std::uint8_t* data);
   std::vector<Filled> take();  // all that was kept
   void free(const std::vector<Filled>& taken);
+  // CUPTI did not end: what it has stays its own.
+  void give_away();
 
  private:
   static std::uint8_t* make();
+  static void unmake(std::uint8_t* data);
 
   std::mutex mutex_;
   std::size_t max_bytes_, kept_bytes_ = 0;
   std::vector<std::uint8_t*> ready_;
+  std::vector<std::uint8_t*> lent_;  // neither given back nor kept
   std::vector<Filled> kept_;
 };
 

@@ -1,9 +1,12 @@
 // What operator new has given out in this program.
-// Owns: the count and its peak. recorder_test.cpp has the operators.
+// Owns: the count and its peak, and what the process holds. recorder_test.cpp has the operators.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <fstream>
+#include <string>
+#include <unistd.h>
 
 namespace ingot::profiler {
 
@@ -26,5 +29,18 @@ struct HeapBytes {
   }
 };
 extern HeapBytes g_heap;
+
+// Of the process. Sanitizers keep memory of their own: there it says nothing.
+inline std::size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kUnderSanitizer = true;
+#else
+inline constexpr bool kUnderSanitizer = false;
+#endif
 
 }  // namespace ingot::profiler

@@ -1,5 +1,6 @@
 // What the recorder tells those who watch GPUs, and what it records of launches there.
 #include <algorithm>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include <ingot/profiler/gpu_observer.h>
 
 #include "fake_events.h"
+#include "heap_bytes.h"
 
 namespace ingot::profiler {
 namespace {
@@ -251,6 +253,27 @@ TEST(RecordBuffers, OverTheCapNothingIsKept) {
   std::uint8_t* again = buffers.lend();
   EXPECT_EQ(again[5], 0);
   buffers.recycle(again);
+}
+
+// What CUPTI never gave back, and what was filled on threads that come and go.
+TEST(RecordBuffers, ManySessionsLeaveNothing) {
+  const auto sessions = [](int n) {
+    for (int i = 0; i < n; ++i) {
+      RecordBuffers buffers(std::size_t{64} << 20);
+      std::thread([&] {
+        std::uint8_t* given_back = buffers.lend();
+        for (int k = 0; k < 6; ++k) (void)buffers.lend();
+        EXPECT_TRUE(buffers.keep({given_back, 100}));
+      }).join();
+    }
+  };
+  sessions(5);
+  const std::size_t before = resident_bytes();
+  sessions(50);
+  const std::size_t after = resident_bytes();
+  if (!kUnderSanitizer) {
+    EXPECT_LT(after, before + (std::size_t{2} << 20));
+  }
 }
 
 }  // namespace
