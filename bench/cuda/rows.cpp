@@ -27,6 +27,13 @@ const std::vector<Benchmark>& cuda_benchmarks() {
         {{"first_call_chain8", "disk_call_chain8"}, gpu::first_call},
         {{"profiler_off", "profiler_on"}, gpu::profiler_cost},
     };
+    const std::pair<const char*, Elements> steps[] = {{"gpt_step_bf16", Elements::bf16},
+                                                      {"gpt_step_tf32", Elements::f32}};
+    for (const auto& [step, type] : steps) {
+      const std::string name = step;
+      list.push_back({{name, name + "_to_eager", name + "_peak", name + "_launches"},
+                      [name, of = type] { return gpu::gpt_step(name, of); }});
+    }
     const std::pair<const char*, gpu::LinearShape> shapes[] = {
         {"linear_relu_64", {64, 64, 64}},
         {"linear_relu_128", {128, 128, 128}},

@@ -26,8 +26,10 @@ struct LinearShape {
 std::vector<Row> linear_relu(const std::string& name, LinearShape shape);
 std::vector<Row> linear_gelu_4096();  // linear_gelu_4096, linear_gelu_4096_bf16
 std::vector<Row> mlp_step();          // mlp_step
-std::vector<Row> first_call();        // first_call_chain8, disk_call_chain8
-std::vector<Row> profiler_cost();     // profiler_off, profiler_on
+// NAME, and with _to_eager, _peak (memory) and _launches added to it.
+std::vector<Row> gpt_step(const std::string& name, Elements type);
+std::vector<Row> first_call();     // first_call_chain8, disk_call_chain8
+std::vector<Row> profiler_cost();  // profiler_off, profiler_on
 
 // A process that compiles the file argv[2] by NVRTC alone: see first_call().
 int nvrtc_child(const char* source, int architecture);

@@ -62,6 +62,11 @@ struct LtCall::Impl {
     LT(cublasLtMatrixLayoutCreate, &b, type, n, k, std::int64_t{s.n});
     LT(cublasLtMatrixLayoutCreate, &a, type, k, m, std::int64_t{s.k});
     LT(cublasLtMatrixLayoutCreate, &d, type, n, m, std::int64_t{s.n});
+    if (s.batch > 1) {
+      set_batch(b, s.batch, s.k * s.n);
+      set_batch(a, s.batch, s.m * s.k);
+      set_batch(d, s.batch, s.m * s.n);
+    }
     cublasLtMatmulPreference_t preference = nullptr;
     LT(cublasLtMatmulPreferenceCreate, &preference);
     LT(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -71,6 +76,14 @@ struct LtCall::Impl {
        &count);
     LT(cublasLtMatmulPreferenceDestroy, preference);
     if (count != 1) throw std::runtime_error("cublasLt has no algorithm for a limit's product");
+  }
+  static void set_batch(cublasLtMatrixLayout_t layout, long batch, long step) {
+    const auto count = static_cast<std::int32_t>(batch);
+    const auto elements = static_cast<std::int64_t>(step);
+    LT(cublasLtMatrixLayoutSetAttribute, layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+       sizeof count);
+    LT(cublasLtMatrixLayoutSetAttribute, layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+       &elements, sizeof elements);
   }
   ~Impl() {
     for (cublasLtMatrixLayout_t layout : {a, b, d}) {

@@ -13,6 +13,7 @@ struct LtShape {
   long m, n, k;
   LtType type = LtType::f32;
   LtEpilogue epilogue = LtEpilogue::none;
+  long batch = 1;  // so many products, their matrices one after the other
 };
 
 // d[m, n] = a[m, k] b[k, n] (+ bias[n], relu), row-major, 256-byte aligned; f32, or bf16 operands
