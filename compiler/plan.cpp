@@ -199,40 +199,87 @@ void Plan::run(Binding& binding, int* failed_step) const {
   for (std::size_t b = 0; cuda::streams_in_use() && b < binding.buffers.size(); ++b) {
     used_on_stream(binding.buffers[b], segment_.buffers[b].device);
   }
-  *failed_step = 0;
-  if (graphs_ != nullptr) {
-    run_graph(binding, failed_step);
-  } else {
-    run_steps(binding, failed_step, nullptr);
+  int failed = 0;
+  std::size_t first = 0;
+  try {
+    if (stretches_.empty()) run_steps(binding, 0, steps_.size(), &failed, nullptr);
+    for (const Stretch& stretch : stretches_) {
+      first = stretch.first;
+      if (stretch.graphs != nullptr) {
+        run_graph(stretch, binding, &failed);
+      } else {
+        run_steps(binding, stretch.first, stretch.end, &failed, nullptr);
+      }
+    }
+  } catch (...) {
+    *failed_step = static_cast<int>(first) + failed;
+    throw;
   }
   *failed_step = kNoneFailed;
 }
 
-void Plan::run_steps(const Binding& binding, int* failed_step, std::vector<int>* nodes) const {
-  for (std::size_t k = 0; k < steps_.size(); ++k) {
-    *failed_step = static_cast<int>(k);
+void Plan::run_steps(const Binding& binding, std::size_t first, std::size_t end, int* failed,
+                     std::vector<int>* nodes) const {
+  for (std::size_t k = first; k < end; ++k) {
+    *failed = static_cast<int>(k - first);
     steps_[k]->run(segment_, binding);
     if (nodes != nullptr) nodes->push_back(cuda::Graph::nodes_recorded());
   }
 }
 
-GraphUse Plan::graph_use() const { return graphs_ == nullptr ? GraphUse{} : graphs_->use(); }
-
-void Plan::use_graphs() {
-  if (steps_.empty()) return;
-  const Device device = segment_.values.empty() ? Device(kCPU) : segment_.meta(0).device;
-  if (!device.is_cuda()) return;
-  for (const Value& v : segment_.values) {
-    if (!(v.meta.device == device)) return;
+GraphUse Plan::graph_use() const {
+  GraphUse all;
+  for (const Stretch& stretch : stretches_) {
+    if (stretch.graphs == nullptr) continue;
+    const GraphUse use = stretch.graphs->use();
+    all.recorded += use.recorded;
+    all.launches += use.launches;
+    all.updates += use.updates;
+    all.dropped += use.dropped;
   }
-  std::vector<StepNote> notes;
-  for (const auto& step : steps_) notes.push_back(note_of(*step, segment_));
-  graphs_ = std::make_unique<GraphCache>(std::move(notes), device);
+  return all;
 }
 
-void Plan::run_graph(const Binding& binding, int* failed_step) const {
-  const cuda::DeviceGuard guard(segment_.meta(0).device);
-  // All that steps read from the binding.
+// None: it runs on the host, or copies from one device to another.
+std::optional<Device> Plan::gpu_of(const Step& step) const {
+  std::optional<Device> found;
+  for (int i : step.ops()) {
+    const SegmentOp& op = segment_.op(i);
+    for (const std::vector<int>* values : {&op.in, &op.out}) {
+      for (int v : *values) {
+        if (v < 0) continue;
+        const Device device = segment_.meta(v).device;
+        if (!device.is_cuda() || (found && !(*found == device))) return std::nullopt;
+        found = device;
+      }
+    }
+  }
+  return found;
+}
+
+void Plan::use_graphs() {
+  for (std::size_t k = 0; k < steps_.size(); ++k) {
+    const std::optional<Device> gpu = gpu_of(*steps_[k]);
+    const Device device = gpu.value_or(Device(kCPU));
+    if (stretches_.empty() || !(stretches_.back().device == device)) {
+      stretches_.push_back({k, k, device, nullptr});
+    }
+    stretches_.back().end = k + 1;
+  }
+  for (Stretch& stretch : stretches_) {
+    if (!stretch.device.is_cuda()) continue;
+    std::vector<StepNote> notes;
+    for (std::size_t k = stretch.first; k < stretch.end; ++k) {
+      notes.push_back(note_of(*steps_[k], segment_));
+    }
+    stretch.graphs = std::make_unique<GraphCache>(std::move(notes), stretch.device);
+  }
+}
+
+void Plan::run_graph(const Stretch& stretch, const Binding& binding, int* failed) const {
+  const cuda::DeviceGuard guard(stretch.device);
+  // All that steps on this device read from the binding. What the host's steps read makes no
+  // difference to them.
   static thread_local std::vector<std::uint64_t> words;
   words.clear();
   const auto add = [&](const void* bytes, std::size_t n) {
@@ -240,11 +287,18 @@ void Plan::run_graph(const Binding& binding, int* failed_step) const {
     std::memcpy(&word, bytes, n);
     words.push_back(word);
   };
-  for (void* address : binding.buffers) add(&address, sizeof address);
+  for (std::size_t b = 0; b < binding.buffers.size(); ++b) {
+    if (segment_.buffers[b].device == stretch.device) add(&binding.buffers[b], sizeof(void*));
+  }
+  for (std::size_t v = 0; v < binding.offsets.size(); ++v) {
+    const Meta& meta = segment_.values[v].meta;
+    const i64 bytes = binding.offsets[v] * item_size(meta.dtype);
+    if (meta.device == stretch.device) add(&bytes, sizeof bytes);
+  }
+  const std::size_t places = words.size();
   // A graph's scratch memory belongs to the stream that it is launched on.
   const cuda::StreamHandle stream = cuda::thread_stream();
   add(&stream, sizeof stream);
-  for (i64 offset : binding.offsets) add(&offset, sizeof offset);
   for (const Attrs* attrs : binding.attrs) {
     for (int i = 0; attrs != nullptr && i < attrs->n_scalars; ++i) {
       const Scalar s = attrs->s[i];
@@ -258,8 +312,10 @@ void Plan::run_graph(const Binding& binding, int* failed_step) const {
     add(&ticket.seed, sizeof ticket.seed);
     add(&ticket.offset, sizeof ticket.offset);
   }
-  graphs_->run(
-      words, [&](std::vector<int>* nodes) { run_steps(binding, failed_step, nodes); }, failed_step);
+  const auto launches = [&](std::vector<int>* nodes) {
+    run_steps(binding, stretch.first, stretch.end, failed, nodes);
+  };
+  stretch.graphs->run(words, places, launches, failed);
 }
 
 }  // namespace ingot::compiler

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,8 @@ class Plan {
   // none has.
   void run(Binding& binding, int* failed_step) const;
 
-  // From now on calls are CUDA graphs, where the whole plan runs on one GPU.
+  // From now on what runs on one GPU without a break is a CUDA graph. Copies to or from another
+  // device lie between such stretches.
   void use_graphs();
 
   const Segment& segment() const { return segment_; }
@@ -64,15 +66,25 @@ class Plan {
   i64 inside_kernels_bytes() const { return bytes_saved_ / 2; }
 
  private:
+  // Steps that follow each other, all on one GPU, or not to be recorded.
+  struct Stretch {
+    std::size_t first = 0, end = 0;
+    Device device{kCPU};
+    std::unique_ptr<GraphCache> graphs;  // null: not to be recorded
+  };
+
   void plan_arena();
   int arena_of(Device device);
-  void run_steps(const Binding& binding, int* failed_step, std::vector<int>* nodes) const;
-  void run_graph(const Binding& binding, int* failed_step) const;
+  std::optional<Device> gpu_of(const Step& step) const;
+  // *failed is counted from `first`.
+  void run_steps(const Binding& binding, std::size_t first, std::size_t end, int* failed,
+                 std::vector<int>* nodes) const;
+  void run_graph(const Stretch& stretch, const Binding& binding, int* failed) const;
   Segment segment_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::vector<ArenaSlot> slots_;
   std::vector<Arena> arenas_;
-  std::unique_ptr<GraphCache> graphs_;  // null: none are made
+  std::vector<Stretch> stretches_;  // none: no graphs are made
   i64 bytes_saved_ = 0;
   i64 unplanned_bytes_ = 0;
 };

@@ -122,7 +122,9 @@ BuiltSegment build_segment(const std::vector<const TrieNode*>& ops, const std::v
       auto i = static_cast<std::size_t>(source.index);
       bool is_slot = source.kind == Source::slot;
       const Meta& meta = is_slot ? slots[i].meta : results[i].meta;
-      s.values.push_back({buffer_id(is_slot ? slots[i].buffer : results[i].buffer), meta});
+      const int buffer = buffer_id(is_slot ? slots[i].buffer : results[i].buffer);
+      s.buffer(buffer).device = meta.device;
+      s.values.push_back({buffer, meta});
       built.values.push_back(source);
     }
     return at->second;
@@ -143,7 +145,6 @@ BuiltSegment build_segment(const std::vector<const TrieNode*>& ops, const std::v
         buffer.produced = true;
         buffer.live = std::binary_search(kept.begin(), kept.end(), result.buffer);
         buffer.bytes = result.bytes;
-        buffer.device = result.meta.device;
       }
     }
     if (op.writes >= 0) s.buffer(s.buffer_of(op.out[0])).written = true;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 
 #include <ingot/compiler/cuda/graph_cache.h>
 #include <ingot/runtime/allocator.h>
@@ -15,6 +16,28 @@ std::uint64_t hash_of(const std::vector<std::uint64_t>& words) {
     hash ^= hash >> 32;
   }
   return hash;
+}
+
+// How the addresses lie within 16 bytes, as one word.
+std::uint64_t alignment_of(const std::vector<std::uint64_t>& words, std::size_t places) {
+  std::uint64_t hash = places;
+  for (std::size_t i = 0; i < places; ++i) {
+    hash = (hash ^ (words[i] & 15)) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+using Clock = std::chrono::steady_clock;
+
+double ns_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
+
+// The least of what was seen, which it forgets in time.
+double least_lately(double least, double now) {
+  constexpr double kForget = 1.02;
+  return least == 0 ? now : std::min(now, least * kForget);
 }
 
 std::uint64_t fresh_id() {
@@ -77,14 +100,25 @@ void GraphCache::drop(Device device) noexcept {
   paused_until_ = uses_ + pause(drops_++);
 }
 
-void GraphCache::run(const std::vector<std::uint64_t>& words, const Launches& launches,
-                     int* failed_step) {
-  if (!run_graph(words, launches, failed_step)) launches(nullptr);
+void GraphCache::Cost::add(double ns) {
+  ++n_;
+  ns_ = least_lately(ns_, ns);
+}
+
+void GraphCache::run(const std::vector<std::uint64_t>& words, std::size_t places,
+                     const Launches& launches, int* failed_step) {
+  if (run_graph(words, places, launches, failed_step)) return;
+  const Clock::time_point start = Clock::now();
+  launches(nullptr);
+  // Two threads may both be here; either's time will do.
+  const double least = steps_cost_.load(std::memory_order_relaxed);
+  steps_cost_.store(static_cast<float>(least_lately(least, ns_since(start))),
+                    std::memory_order_relaxed);
 }
 
 // False: nothing was launched.
-bool GraphCache::run_graph(const std::vector<std::uint64_t>& words, const Launches& launches,
-                           int* failed_step) {
+bool GraphCache::run_graph(const std::vector<std::uint64_t>& words, std::size_t places,
+                           const Launches& launches, int* failed_step) {
   // A second thread in the same plan launches its steps rather than wait.
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
@@ -93,22 +127,66 @@ bool GraphCache::run_graph(const std::vector<std::uint64_t>& words, const Launch
   const bool may_record = uses_ >= record_again_;
   if (instances_.empty() && !may_record) return false;
   const std::uint64_t hash = hash_of(words);
-  const auto launch_it = [&](Instance& i) {
+  for (Instance& i : instances_) {
+    if (i.hash != hash || i.words != words) continue;
     launch(i, failed_step);
     return true;
-  };
-  for (Instance& i : instances_) {
-    if (i.hash == hash && i.words == words) return launch_it(i);
   }
+  const Miss miss{words, hash, alignment_of(words, places)};
   const bool repeats = seen(hash);
-  const bool first = instances_.empty() && ++misses_ >= kMissesBeforeGraph;
-  const bool room = instances_.size() < kMostInstances;
-  if (room && (repeats || first)) {
-    if (may_record && record(hash, words, launches)) return launch_it(instances_.back());
-  } else if (may_update()) {
-    if (update(hash, words, launches)) return launch_it(instances_.back());
+  const Place place = to_update(miss.alignment);
+  const bool none = place == instances_.end();
+  const auto first = [&] {
+    return none && none_is_aligned(miss.alignment) && often_missed(miss.alignment);
+  };
+  const bool wanted = repeats ? none || instances_.size() < kMostInstances : first();
+  if (!wanted) return !none && updates_pay() && update(miss, place, launches, failed_step);
+  if (!may_record || !make_room() || !record(miss, launches)) return false;
+  launch(instances_.back(), failed_step);
+  return true;
+}
+
+// The graph to be updated for addresses that are aligned in this way: that which was used longest
+// ago. Kernels of ours take any, unless a plan launches others for it.
+GraphCache::Place GraphCache::to_update(std::uint64_t alignment) {
+  Place found = instances_.end();
+  if (failed_updates_ == kFailuresInARow) return found;
+  for (Place i = instances_.begin(); i != instances_.end(); ++i) {
+    const bool apart = kept_apart_ || i->graph->has_library_nodes();
+    if (!i->graph->updatable() || (apart && i->alignment != alignment)) continue;
+    if (found == instances_.end() || i->used < found->used) found = i;
   }
-  return false;
+  return found;
+}
+
+bool GraphCache::updates_pay() const {
+  const double steps = steps_cost_.load(std::memory_order_relaxed);
+  return update_cost_.n() < kUpdatesToLearn || steps == 0 || update_cost_.ns() <= steps ||
+         uses_ % kTryAgain == 0;
+}
+
+// Whether a first graph for addresses that are aligned in this way is worth trying: it will be
+// updated.
+bool GraphCache::none_is_aligned(std::uint64_t alignment) const {
+  return failed_updates_ < kFailuresInARow &&
+         std::all_of(instances_.begin(), instances_.end(), [&](const Instance& i) {
+           return i.alignment != alignment && i.graph->updatable();
+         });
+}
+
+// Whether calls whose addresses are aligned in this way have come often enough for a graph.
+bool GraphCache::often_missed(std::uint64_t alignment) {
+  int& misses =
+      instances_.empty() ? misses_ : misses_of_alignment_[alignment % misses_of_alignment_.size()];
+  return ++misses >= kMissesBeforeGraph;
+}
+
+bool GraphCache::make_room() {
+  if (instances_.size() < kMostInstances) return true;
+  const Place place = oldest();
+  if (place->used + kIdle > uses_) return false;
+  instances_.erase(place);
+  return true;
 }
 
 // Whether the words were met lately; notes them.
@@ -118,9 +196,8 @@ bool GraphCache::seen(std::uint64_t hash) {
   return false;
 }
 
-bool GraphCache::record(std::uint64_t hash, const std::vector<std::uint64_t>& words,
-                        const Launches& launches) {
-  Instance fresh{hash, words, nullptr, {}, fresh_id(), 0};
+bool GraphCache::record(const Miss& miss, const Launches& launches) {
+  Instance fresh{miss.hash, miss.alignment, miss.words, nullptr, {}, fresh_id(), 0};
   std::vector<int> after;
   try {
     fresh.graph = record_([&] { launches(&after); });
@@ -140,24 +217,19 @@ bool GraphCache::record(std::uint64_t hash, const std::vector<std::uint64_t>& wo
                            after[k] - (k == 0 ? 0 : after[k - 1])});
   }
   instances_.push_back(std::move(fresh));
+  misses_of_alignment_[miss.alignment % misses_of_alignment_.size()] = 0;
   ++use_.recorded;
   return true;
 }
 
-std::vector<GraphCache::Instance>::iterator GraphCache::oldest() {
+GraphCache::Place GraphCache::oldest() {
   return std::min_element(instances_.begin(), instances_.end(),
                           [](const Instance& a, const Instance& b) { return a.used < b.used; });
 }
 
-bool GraphCache::may_update() const {
-  if (instances_.empty() || failed_updates_ == kFailuresInARow) return false;
-  return instances_.front().graph->only_ours() || notes_.size() >= kWorthRecordingAgain;
-}
-
-// The instance that was used longest ago becomes that of these words, and the last in the list.
-bool GraphCache::update(std::uint64_t hash, const std::vector<std::uint64_t>& words,
-                        const Launches& launches) {
-  const auto place = oldest();
+// The graph becomes that of these words and the last in the list, and is launched.
+bool GraphCache::update(const Miss& miss, Place place, const Launches& launches, int* failed_step) {
+  const Clock::time_point start = Clock::now();
   Instance taken = std::move(*place);
   instances_.erase(place);  // nobody finds it while it is half updated
   bool updated = false;
@@ -167,13 +239,17 @@ bool GraphCache::update(std::uint64_t hash, const std::vector<std::uint64_t>& wo
   }
   if (!updated) {
     ++failed_updates_;
+    kept_apart_ = true;
     return false;
   }
   failed_updates_ = 0;
   ++use_.updates;
-  taken.hash = hash;
-  taken.words = words;
+  taken.hash = miss.hash;
+  taken.alignment = miss.alignment;
+  taken.words = miss.words;
   instances_.push_back(std::move(taken));
+  launch(instances_.back(), failed_step);
+  update_cost_.add(ns_since(start));
   return true;
 }
 

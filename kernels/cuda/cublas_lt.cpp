@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -64,14 +65,16 @@ constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
 
 // What selects the algorithm, as words to hash and to compare.
 struct Key {
-  std::array<i64, 14> words;
+  std::array<i64, 12> words;
   bool operator==(const Key&) const = default;
 };
 
+// No algorithm asks for more than 16 bytes. A larger one counts as that, so that a part of a tensor
+// has the algorithm, and with it the bits, of any other.
 i64 alignment_of(const void* p) {
-  const auto address = reinterpret_cast<std::uintptr_t>(p);
-  const auto lowest = address & (~address + 1);
-  return lowest == 0 || lowest > 256 ? 256 : static_cast<i64>(lowest);
+  constexpr std::uintptr_t kMost = 16;
+  const auto address = reinterpret_cast<std::uintptr_t>(p) | kMost;
+  return static_cast<i64>(address & (~address + 1));
 }
 
 Key key_of(const LtProduct& p) {
@@ -82,7 +85,7 @@ Key key_of(const LtProduct& p) {
   const i64 alignments = alignment_of(p.a) | alignment_of(p.b) << 16 | alignment_of(p.d) << 32 |
                          (p.bias == nullptr ? 0 : alignment_of(p.bias)) << 48;
   return {{flags, alignments, p.m, p.n, p.k, p.lda, p.ldb, p.ldd, p.batch, p.a_step, p.b_step,
-           p.d_step, 0, 0}};
+           p.d_step}};
 }
 
 struct KeyHash {
@@ -303,15 +306,22 @@ bool lt_product(const LtProduct& p) {
       own_stream == nullptr ? state.workspaces[device] : state.other_workspaces[own_stream];
   if (r.workspace > 0 && workspace == nullptr) [[unlikely]]
     workspace = workspace_of(cuda::current_device(), own_stream);
-  if (cuda::leave_out()) return true;
-  if (p.bias != nullptr) describe_as(r.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
-  const float alpha32 = static_cast<float>(p.alpha), beta32 = static_cast<float>(p.beta);
-  const bool f64 = p.dtype == DType::f64;
-  const void* alpha = f64 ? static_cast<const void*>(&p.alpha) : &alpha32;
-  const void* beta = f64 ? static_cast<const void*>(&p.beta) : &beta32;
-  INGOT_LT_CHECK(cublasLtMatmul, handle, r.description, alpha, p.b, r.a, p.a, r.b, beta, p.d, r.d,
-                 p.d, r.d, &r.algorithm, r.workspace > 0 ? workspace : nullptr, r.workspace,
-                 cuda::current_stream());
+  void* const scratch = r.workspace > 0 ? workspace : nullptr;
+  struct {
+    Key key;
+    double alpha, beta;
+  } const kind{key, p.alpha, p.beta};
+  const cuda::LibraryCall call{std::as_bytes(std::span(&kind, 1)),
+                               {p.a, p.b, p.d, p.bias, scratch}};
+  cuda::launch_library(call, [&] {
+    if (p.bias != nullptr) describe_as(r.description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
+    const float alpha32 = static_cast<float>(p.alpha), beta32 = static_cast<float>(p.beta);
+    const bool f64 = p.dtype == DType::f64;
+    const void* alpha = f64 ? static_cast<const void*>(&p.alpha) : &alpha32;
+    const void* beta = f64 ? static_cast<const void*>(&p.beta) : &beta32;
+    INGOT_LT_CHECK(cublasLtMatmul, handle, r.description, alpha, p.b, r.a, p.a, r.b, beta, p.d, r.d,
+                   p.d, r.d, &r.algorithm, scratch, r.workspace, cuda::current_stream());
+  });
   return true;
 }
 

@@ -12,7 +12,8 @@ namespace ingot {
 inline namespace INGOT_ISA {
 
 // D = activation(alpha * op(A) op(B) + beta * D [+ bias]), row-major. What selects the algorithm,
-// and with it the bits: everything but the addresses, of which only the alignment counts.
+// and with it the bits: everything but the addresses, of which only the alignment counts, up to 16
+// bytes.
 struct LtProduct {
   DType dtype;
   bool tf32 = false;  // f32 operands rounded to TF32

@@ -13,11 +13,15 @@ struct Driver {
   decltype(&::cuLibraryUnload) unload_library;
   decltype(&::cuLibraryGetKernel) get_kernel;
   decltype(&::cuLaunchKernelEx) launch;
+  decltype(&::cuGraphKernelNodeGetParams) get_node;
   decltype(&::cuGraphExecKernelNodeSetParams) set_node;
+  // Null before CUDA 12.4.
+  decltype(&::cuKernelGetParamInfo) kernel_parameter;
+  decltype(&::cuFuncGetParamInfo) function_parameter;
   decltype(&::cuGetErrorString) error_string;
 };
 
-// Throws DeviceError when the driver lacks one of them.
+// Throws DeviceError when the driver lacks one of the others.
 const Driver& driver();
 
 std::string error_text(CUresult status);

@@ -1,82 +1,17 @@
-#include <array>
 #include <cstring>
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <mutex>
 #include <optional>
 
+#include <ingot/kernels/cuda/capture.h>
 #include <ingot/kernels/cuda/check.h>
 #include <ingot/kernels/cuda/driver.h>
 #include <ingot/kernels/cuda/graph.h>
-#include <ingot/kernels/cuda/stream.h>
+#include <ingot/kernels/cuda/library_nodes.h>
 
 namespace ingot::cuda {
 
 namespace {
-
-// Recording needs a stream of its own: other threads go on using the shared one. As many are made
-// as record at a time.
-class RecordingStream {
- public:
-  RecordingStream() : device_(current_device()) {
-    {
-      const std::lock_guard lock(idle().mutex);
-      if (std::vector<StreamHandle>& streams = list(); !streams.empty()) {
-        handle_ = streams.back();
-        streams.pop_back();
-        return;
-      }
-    }
-    INGOT_CUDA_CHECK(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking));
-  }
-  ~RecordingStream() {
-    const std::lock_guard lock(idle().mutex);
-    list().push_back(handle_);
-  }
-  RecordingStream(const RecordingStream&) = delete;
-  StreamHandle handle() const { return handle_; }
-
- private:
-  struct Idle {
-    std::mutex mutex;
-    std::array<std::vector<StreamHandle>, kMaxDevices> streams;
-  };
-  // Never destroyed, as the streams: CUDA may be gone when statics are.
-  static Idle& idle() {
-    static auto* made = new Idle;
-    return *made;
-  }
-  std::vector<StreamHandle>& list() const {
-    return idle().streams[static_cast<std::size_t>(device_)];
-  }
-
-  int device_;
-  StreamHandle handle_ = nullptr;
-};
-
-// What the current stream has recorded so far: the graph, and its last node (null: none yet).
-struct Recorded {
-  cudaGraph_t graph = nullptr;
-  cudaGraphNode_t last = nullptr;
-};
-
-Recorded recorded() {
-  Recorded r;
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  unsigned long long id = 0;
-  const cudaGraphNode_t* nodes = nullptr;
-  const cudaGraphEdgeData* edges = nullptr;
-  std::size_t n = 0;
-#if CUDART_VERSION >= 13000
-  INGOT_CUDA_CHECK(
-      cudaStreamGetCaptureInfo(current_stream(), &status, &id, &r.graph, &nodes, &edges, &n));
-#else
-  INGOT_CUDA_CHECK(
-      cudaStreamGetCaptureInfo_v3(current_stream(), &status, &id, &r.graph, &nodes, &edges, &n));
-#endif
-  if (n == 1) r.last = nodes[0];
-  return r;
-}
 
 std::size_t count_nodes(cudaGraph_t graph) {
   std::size_t n = 0;
@@ -106,22 +41,40 @@ CUkernel kernel_of(const KernelLaunch& launch) {
 
 }  // namespace
 
-// Notes every kernel of ours with its node.
+// Notes every launch with its nodes.
 class Graph::Recording final : public LaunchTape {
  public:
   explicit Recording(Graph& graph) : graph_(graph) {}
+
   bool takes(const KernelLaunch&) override { return false; }
-  bool takes_other() override { return false; }
   void launched(const KernelLaunch& launch) override {
-    graph_.nodes_.push_back({recorded().last, kept(launch), graph_.bytes_.size()});
+    const std::size_t begin = graph_.bytes_.size();
     for (int i = 0; i < launch.n; ++i) {
       const char* from = static_cast<const char*>(launch.parameters[i]);
       graph_.bytes_.insert(graph_.bytes_.end(), from, from + launch.sizes[i]);
     }
+    graph_.order_.push_back(static_cast<int>(graph_.own_.size()));
+    graph_.own_.push_back({recorded().last, kept(launch), begin, graph_.bytes_.size()});
+    graph_.updatable_ = graph_.updatable_ && graph_.own_.back().node != nullptr;
   }
+
+  bool takes(const LibraryCall&) override {
+    before_ = recorded().last;
+    return false;
+  }
+  void launched(const LibraryCall& call) override {
+    const auto nodes = chain(before_, recorded().last);
+    graph_.order_.push_back(~static_cast<int>(graph_.library_.size()));
+    graph_.library_.push_back(
+        std::make_shared<LibraryNodes>(call, nodes.value_or(std::vector<cudaGraphNode_t>{})));
+    graph_.updatable_ = graph_.updatable_ && nodes && graph_.library_.back()->known();
+  }
+
+  bool takes_other() override { return graph_.updatable_ = false; }
 
  private:
   Graph& graph_;
+  cudaGraphNode_t before_ = nullptr;
 };
 
 // Takes every launch and gives the next node what differs.
@@ -130,18 +83,11 @@ class Graph::Updating final : public LaunchTape {
   explicit Updating(Graph& graph) : graph_(graph) {}
 
   bool takes(const KernelLaunch& launch) override {
-    if (failed_ || next_ == graph_.nodes_.size()) {
-      failed_ = true;
-      return true;
-    }
-    Node& node = graph_.nodes_[next_++];
-    const std::size_t end =
-        next_ < graph_.nodes_.size() ? graph_.nodes_[next_].begin : graph_.bytes_.size();
+    const int place = next();
+    if (place < 0) return failed_ = true;
+    Node& node = graph_.own_[static_cast<std::size_t>(place)];
     // Another kernel in the same place may have a place for its parameters of the same size only.
-    if (node.begin + parameter_bytes(launch) != end) {
-      failed_ = true;
-      return true;
-    }
+    if (node.begin + parameter_bytes(launch) != node.end) return failed_ = true;
     bool same = node.launch.symbol == launch.symbol && node.launch.kernel == launch.kernel &&
                 node.launch.blocks == launch.blocks && node.launch.threads == launch.threads &&
                 node.launch.shared == launch.shared;
@@ -157,11 +103,40 @@ class Graph::Updating final : public LaunchTape {
     return true;
   }
   void launched(const KernelLaunch&) override {}
+
+  bool takes(const LibraryCall& call) override {
+    const int place = next();
+    if (place >= 0 || failed_) return failed_ = true;
+    LibraryNodes& nodes = *graph_.library_[static_cast<std::size_t>(~place)];
+    if (nodes.hold(call) || nodes.move(graph_.exec_, call)) return true;
+    recording_ = &nodes;
+    capture_.emplace();
+    return false;
+  }
+  void launched(const LibraryCall& call) override {
+    const cudaGraphNode_t last = recorded().last;
+    const cudaGraph_t fresh = capture_->end();
+    capture_.reset();
+    if (fresh == nullptr) {
+      failed_ = true;
+      return;
+    }
+    const auto nodes = chain(nullptr, last);
+    failed_ = !nodes || !recording_->replace(graph_.exec_, call, *nodes);
+    (void)cudaGraphDestroy(fresh);
+  }
+
   bool takes_other() override { return failed_ = true; }
 
-  bool complete() const { return !failed_ && next_ == graph_.nodes_.size(); }
+  bool complete() const { return !failed_ && next_ == graph_.order_.size(); }
 
  private:
+  // What was recorded in this place; past the end, or after a failure, that of no kernel of ours.
+  int next() {
+    failed_ = failed_ || next_ == graph_.order_.size();
+    return failed_ ? -1 : graph_.order_[next_++];
+  }
+
   void set(Node& node, const KernelLaunch& launch) {
     CUDA_KERNEL_NODE_PARAMS p{};
     p.kern = kernel_of(launch);
@@ -178,43 +153,29 @@ class Graph::Updating final : public LaunchTape {
   Graph& graph_;
   std::size_t next_ = 0;
   bool failed_ = false;
+  LibraryNodes* recording_ = nullptr;
+  std::optional<Capture> capture_;
 };
 
-CUgraph_st* Graph::capture(const std::function<void()>& launches, LaunchTape* tape) {
-  const RecordingLock recording;
-  const RecordingStream own;
-  const StreamHandle stream = own.handle();
-  const CaptureStream on_stream(stream);
-  const ScratchHold::Use use_scratch(*scratch_);
-  std::optional<LaunchTape::Use> use_tape;
-  if (tape != nullptr) use_tape.emplace(*tape);
-  cudaGraph_t graph = nullptr;
-  // Relaxed: the allocator may need memory from the driver meanwhile.
-  INGOT_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  try {
-    launches();
-  } catch (...) {
-    (void)cudaStreamEndCapture(stream, &graph);
-    if (graph != nullptr) (void)cudaGraphDestroy(graph);
-    (void)cudaGetLastError();
-    throw;
-  }
-  if (cudaStreamEndCapture(stream, &graph) != cudaSuccess) {
-    (void)cudaGetLastError();
-    return nullptr;
-  }
-  return graph;
+std::size_t Graph::known_nodes() const {
+  std::size_t n = own_.size();
+  for (const auto& nodes : library_) n += nodes->size();
+  return n;
 }
 
 std::unique_ptr<Graph> Graph::record(const std::function<void()>& launches) {
   std::unique_ptr<Graph> made(new Graph);
   made->scratch_ = std::make_unique<ScratchHold>();
-  Recording tape(*made);
-  made->graph_ = made->capture(launches, &tape);
+  {
+    Recording tape(*made);
+    Capture capture;
+    const ScratchHold::Use use_scratch(*made->scratch_);
+    const LaunchTape::Use use_tape(tape);
+    launches();
+    made->graph_ = capture.end();
+  }
   if (made->graph_ == nullptr) return nullptr;
-  made->only_ours_ = count_nodes(made->graph_) == made->nodes_.size();
-  for (const Node& node : made->nodes_) made->only_ours_ &= node.node != nullptr;
-  if (!made->only_ours_) made->forget_nodes();
+  made->updatable_ = made->updatable_ && count_nodes(made->graph_) == made->known_nodes();
   if (cudaGraphInstantiate(&made->exec_, made->graph_, 0) != cudaSuccess) {
     (void)cudaGetLastError();
     return nullptr;
@@ -223,28 +184,15 @@ std::unique_ptr<Graph> Graph::record(const std::function<void()>& launches) {
 }
 
 bool Graph::update(const std::function<void()>& launches) {
+  if (!updatable_) return false;
   // The old scratch memory goes back at the end: what still runs comes before whoever gets it.
   const std::unique_ptr<ScratchHold> old = std::move(scratch_);
   scratch_ = std::make_unique<ScratchHold>();
-  if (only_ours_) {
-    Updating tape(*this);
-    const ScratchHold::Use use_scratch(*scratch_);
-    const LaunchTape::Use use_tape(tape);
-    launches();
-    return tape.complete();
-  }
-  CUgraph_st* fresh = capture(launches, nullptr);
-  if (fresh == nullptr) return false;
-  cudaGraphExecUpdateResultInfo info{};
-  const bool same = cudaGraphExecUpdate(exec_, fresh, &info) == cudaSuccess;
-  (void)cudaGraphDestroy(fresh);
-  (void)cudaGetLastError();
-  return same;
-}
-
-void Graph::forget_nodes() {
-  nodes_ = {};
-  bytes_ = {};
+  Updating tape(*this);
+  const ScratchHold::Use use_scratch(*scratch_);
+  const LaunchTape::Use use_tape(tape);
+  launches();
+  return tape.complete();
 }
 
 Graph::~Graph() {

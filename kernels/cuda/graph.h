@@ -1,7 +1,6 @@
 // A CUDA graph made by recording what a function launches, to be launched again as one.
-// Owns: the capture, the executable graph, its nodes' parameters, the scratch memory that its
-// kernels use. Must not know: plans. Addresses and host numbers are those of the recording, or of
-// the last update.
+// Owns: the executable graph, its nodes' parameters, the scratch memory that its kernels use. Must
+// not know: plans. Addresses and host numbers are those of the recording, or of the last update.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +18,8 @@ struct CUgraphNode_st;
 
 namespace ingot::cuda {
 
+class LibraryNodes;
+
 class Graph {
  public:
   // Calls `launches`, whose work on the current stream is recorded and not run. It must have run
@@ -28,13 +29,16 @@ class Graph {
   virtual ~Graph();  // a launch that still runs is finished first
   Graph(const Graph&) = delete;
 
-  // Makes the graph what `launches` would launch now, in the same order. Nodes that differ get new
-  // parameters; where some are not kernels of ours everything is recorded again. After false, or
-  // whatever `launches` throws, the graph must not be launched any more.
+  // Makes the graph what `launches` would launch now, in the same order: nodes that differ get new
+  // parameters. A library's call whose operands moved is recorded anew, the first times that they
+  // do. After false, or whatever `launches` throws, the graph must not be launched any more.
   virtual bool update(const std::function<void()>& launches);
 
-  // Whether all nodes are kernels of ours, which update() gives new parameters one by one.
-  virtual bool only_ours() const { return only_ours_; }
+  // Whether update() can do anything: all nodes are kernels of ours, or of a library's calls.
+  virtual bool updatable() const { return updatable_; }
+  // Whether a library chose some of the nodes, by the alignment of its operands among other things:
+  // update() is then for operands of the same alignment (up to 16 bytes).
+  virtual bool has_library_nodes() const { return !library_.empty(); }
 
   // In the order of the current stream.
   virtual void launch() const;
@@ -52,18 +56,20 @@ class Graph {
   // A kernel of ours as it is in the executable graph.
   struct Node {
     CUgraphNode_st* node;
-    KernelLaunch launch;  // without parameters
-    std::size_t begin;    // of its parameters in bytes_
+    KernelLaunch launch;     // without parameters
+    std::size_t begin, end;  // of its parameters in bytes_
   };
 
-  CUgraph_st* capture(const std::function<void()>& launches, LaunchTape* tape);
-  void forget_nodes();
+  std::size_t known_nodes() const;
 
   CUgraphExec_st* exec_ = nullptr;
   CUgraph_st* graph_ = nullptr;  // its nodes name those of exec_
-  std::vector<Node> nodes_;      // where all are kernels of ours; else none
+  std::vector<Node> own_;
+  std::vector<std::shared_ptr<LibraryNodes>> library_;  // by call
+  // What was launched, in order: places in own_, and ~places in library_.
+  std::vector<int> order_;
   std::vector<char> bytes_;
-  bool only_ours_ = false;
+  bool updatable_ = true;
   std::unique_ptr<ScratchHold> scratch_;
 };
 

@@ -1,9 +1,12 @@
-// The one place from which kernels are launched. Owns: KernelLaunch, a launch as data; LaunchTape,
-// through which a recorded graph sees a thread's launches or takes them over. Must not know: what
-// is launched, graphs.
+// The one place from which kernels are launched. Owns: KernelLaunch, a launch as data, and
+// LibraryCall, one that a library makes; LaunchTape, through which a recorded graph sees a thread's
+// launches or takes them over. Must not know: what is launched, graphs.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 struct CUkern_st;
 
@@ -25,6 +28,14 @@ struct KernelLaunch {
 // Throws DeviceError.
 void launch_kernel(const KernelLaunch& launch);
 
+// A call of a library that launches kernels of its own on the current stream.
+struct LibraryCall {
+  static constexpr int kAddresses = 5;
+  std::span<const std::byte> kind;  // calls of equal bytes differ in their addresses only,
+  // as long as each address has the alignment that it had (up to 16 bytes).
+  std::array<const void*, kAddresses> addresses{};
+};
+
 // While a Use lives, this thread's work for the GPU passes by the tape.
 class LaunchTape {
  public:
@@ -33,7 +44,10 @@ class LaunchTape {
   virtual bool takes(const KernelLaunch& launch) = 0;
   // After a launch was made.
   virtual void launched(const KernelLaunch& launch) = 0;
-  // Before work that is not a kernel of ours; true: leave it out.
+  // The same of a library's call. When it throws, launched() is not called.
+  virtual bool takes(const LibraryCall& call) = 0;
+  virtual void launched(const LibraryCall& call) = 0;
+  // Before any other work (a copy); true: leave it out.
   virtual bool takes_other() = 0;
 
   static LaunchTape* current();
@@ -49,8 +63,16 @@ class LaunchTape {
   };
 };
 
-// Whether work that is no kernel of ours (a copy, a library's product) is to be left out: the tape
-// only wants to know of it.
+// Makes the call, unless the tape takes it.
+template <class F>
+void launch_library(const LibraryCall& call, const F& make) {
+  LaunchTape* const tape = LaunchTape::current();
+  if (tape != nullptr && tape->takes(call)) return;
+  make();
+  if (tape != nullptr) tape->launched(call);
+}
+
+// Whether other work (a copy) is to be left out: the tape only wants to know of it.
 bool leave_out();
 
 }  // namespace ingot::cuda

@@ -1,5 +1,6 @@
 // Which calls of a plan become graphs, and when they are given up. The graphs are made up, and hold
 // memory of the host: no GPU is needed.
+#include <chrono>
 #include <future>
 #include <memory>
 #include <thread>
@@ -19,6 +20,7 @@ constexpr std::size_t kHeld = 8 << 20;
 
 bool g_recording = false;
 int g_graph_launches = 0;
+bool g_library = false;  // whether graphs have nodes of a library
 
 class MadeUpGraph final : public cuda::Graph {
  public:
@@ -35,7 +37,8 @@ class MadeUpGraph final : public cuda::Graph {
     launches();
     return true;
   }
-  bool only_ours() const override { return true; }
+  bool updatable() const override { return true; }
+  bool has_library_nodes() const override { return g_library; }
   void launch() const override { ++g_graph_launches; }
 
  private:
@@ -49,7 +52,10 @@ class GraphCaches : public ::testing::Test {
     g_graph_launches = 0;
     empty_cache(kCPU);
   }
-  ~GraphCaches() override { set_memory_limit(0, kCPU); }
+  ~GraphCaches() override {
+    set_memory_limit(0, kCPU);
+    g_library = false;
+  }
 
   static std::unique_ptr<GraphCache> make(Device device = kCPU) {
     const StepNote note{"add", "", Loc::here(), {}};
@@ -59,7 +65,7 @@ class GraphCaches : public ::testing::Test {
   void run(GraphCache& cache, std::uint64_t word, const std::function<void(int)>& step = {}) {
     failed = -1;
     cache.run(
-        {100 + word},
+        {100 + word}, 0,
         [&](std::vector<int>* nodes) {
           for (int k = 0; k < 2; ++k) {
             failed = k;
@@ -78,6 +84,12 @@ class GraphCaches : public ::testing::Test {
     set_memory_limit(0, kCPU);
   }
 
+  // As launches do, they take longer than an update.
+  void launch_steps() {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    ++steps_run;
+  }
+
   int failed = -1, steps_run = 0;
 };
 
@@ -93,6 +105,71 @@ TEST_F(GraphCaches, CallsThatComeAgainAreOneLaunch) {
   EXPECT_EQ(cache->use().recorded, 1);
   EXPECT_EQ(cache->use().updates, 1);
   EXPECT_EQ(cache->use().launches, 3);
+}
+
+// Slices that start anywhere: each way of lying within 16 bytes is a graph, since a library chooses
+// its kernels by that.
+TEST_F(GraphCaches, AddressesThatNeverComeAgainShareAGraphForEachAlignment) {
+  const auto cache = make();
+  g_library = true;
+  int none = -1;
+  const auto call = [&](std::uint64_t address, std::uint64_t number) {
+    cache->run(
+        {address, number}, 1,
+        [&](std::vector<int>* nodes) {
+          if (!g_recording) launch_steps();
+          if (nodes != nullptr) nodes->insert(nodes->end(), {1, 2});
+        },
+        &none);
+  };
+  constexpr int kCalls = 80;
+  for (std::uint64_t i = 0; i < kCalls; ++i) call(0x1000 + 20 * i, i);  // 0, 4, 8 and 12
+  EXPECT_EQ(cache->use().recorded, 4);
+  EXPECT_EQ(cache->use().launches + steps_run, kCalls);
+  EXPECT_LE(steps_run, 16);
+  // Numbers are not addresses.
+  const int before = steps_run;
+  for (std::uint64_t i = 0; i < 16; ++i) call(0x100000, 1000 + i);
+  EXPECT_EQ(steps_run, before);
+}
+
+TEST_F(GraphCaches, KernelsOfOursTakeAnyAlignment) {
+  const auto cache = make();
+  int none = -1;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    cache->run(
+        {0x1000 + 4 * i}, 1,
+        [&](std::vector<int>* nodes) {
+          if (!g_recording) launch_steps();
+          if (nodes != nullptr) nodes->insert(nodes->end(), {1, 2});
+        },
+        &none);
+  }
+  EXPECT_EQ(cache->use().recorded, 1);
+  EXPECT_LE(steps_run, 4);
+}
+
+// A graph whose updates take longer than its steps: after some calls the steps run instead.
+TEST_F(GraphCaches, UpdatesThatTakeLongerThanTheStepsAreLeft) {
+  const auto cache = make();
+  int none = -1, updates_run = 0;
+  constexpr int kCalls = 200;
+  for (std::uint64_t i = 0; i < kCalls; ++i) {
+    cache->run(
+        {0x1000 + 16 * i}, 1,
+        [&](std::vector<int>* nodes) {
+          if (g_recording) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            ++updates_run;
+          } else {
+            ++steps_run;
+          }
+          if (nodes != nullptr) nodes->insert(nodes->end(), {1, 2});
+        },
+        &none);
+  }
+  EXPECT_LE(updates_run, 20);
+  EXPECT_EQ(cache->use().launches + steps_run, kCalls);
 }
 
 TEST_F(GraphCaches, WhatARecordingThrowsIsNoError) {
@@ -194,7 +271,7 @@ TEST_F(GraphCaches, OfAThreadThatIsInsideAreLeftAlone) {
     int none = -1;
     bool first = true;
     cache->run(
-        {2},
+        {2}, 0,
         [&](std::vector<int>*) {
           if (!std::exchange(first, false)) return;
           entered.set_value();
