@@ -24,6 +24,7 @@ const std::vector<Benchmark>& cuda_benchmarks() {
         {{"linear_gelu_4096", "linear_gelu_4096_tf32", "linear_gelu_4096_bf16"},
          gpu::linear_gelu_4096},
         {{"mlp_step"}, gpu::mlp_step},
+        {{"minibatch"}, gpu::minibatch},
         {{"first_call_chain8", "disk_call_chain8"}, gpu::first_call},
         {{"profiler_off", "profiler_on"}, gpu::profiler_cost},
     };

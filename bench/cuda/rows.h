@@ -25,6 +25,7 @@ struct LinearShape {
 };
 std::vector<Row> linear_relu(const std::string& name, LinearShape shape);
 std::vector<Row> linear_gelu_4096();  // linear_gelu_4096, linear_gelu_4096_bf16
+std::vector<Row> minibatch();         // minibatch
 std::vector<Row> mlp_step();          // mlp_step
 // NAME, and with _to_eager, _peak (memory) and _launches added to it.
 std::vector<Row> gpt_step(const std::string& name, Elements type);
