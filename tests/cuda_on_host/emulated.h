@@ -2,6 +2,8 @@
 // Owns: the declarations in isa_emulated, the stand-in for cublasLt. Must not know: single kernels.
 #pragma once
 
+#include <cstdint>
+
 #include <ingot/kernels/cuda/product_epilogue.h>
 #include <ingot/kernels/kernel_table.h>
 
@@ -16,6 +18,8 @@ namespace emulation {
 // Whether this thread's products find an algorithm in cublasLt (a plain loop here); without one
 // they go to the kernel of gemm_simple.cu.
 void set_library(bool finds);
+// Products that the stand-in has computed for this thread.
+std::int64_t library_calls();
 }  // namespace emulation
 
 }  // namespace ingot

@@ -13,6 +13,7 @@ namespace ingot {
 namespace {
 
 thread_local bool t_finds = true;
+thread_local std::int64_t t_calls = 0;
 
 double load(DType t, const void* p, i64 i) {
   switch (t) {
@@ -57,12 +58,14 @@ void check(const LtProduct& p) {
 }  // namespace
 
 void emulation::set_library(bool finds) { t_finds = finds; }
+std::int64_t emulation::library_calls() { return t_calls; }
 
 inline namespace INGOT_ISA {
 
 bool lt_product(const LtProduct& p) {
   check(p);
   if (!t_finds) return false;
+  ++t_calls;
   for (i64 matrix = 0; matrix < p.batch; ++matrix) {
     for (i64 row = 0; row < p.m; ++row) {
       for (i64 column = 0; column < p.n; ++column) {
