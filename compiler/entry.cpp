@@ -120,13 +120,16 @@ bool Entry::may_record() const {
 
 void Entry::publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain) {
   std::lock_guard lock(mutex_);
-  figures_.launches_eager = figures_.launches_compiled = 0;
+  figures_.launches_eager = 0;
+  last_path_.clear();
   figures_.bytes_saved = figures_.arena_bytes = 0;
   for (const auto& node : chain) {
     if (node->kind != TrieNode::cut && node->kind != TrieNode::end) continue;
     const Plan& plan = *node->plan.plan;
-    for (const SegmentOp& op : plan.segment().ops) figures_.launches_eager += op.is_view() ? 0 : 1;
-    figures_.launches_compiled += plan.launches();
+    for (const SegmentOp& op : plan.segment().ops) {
+      figures_.launches_eager += op.is_view() ? 0 : op.launches;
+    }
+    last_path_.push_back(&plan);
     figures_.bytes_saved += plan.bytes_saved();
     figures_.arena_bytes = std::max(figures_.arena_bytes, plan.arena_bytes());
     memory_.arena = std::max(memory_.arena, plan.arena_bytes());
@@ -231,6 +234,7 @@ void Entry::reset() {
   replay_ns_ = compiled_us_ = eager_us_ = {};
   memory_ = {};
   plans_.clear();
+  last_path_.clear();
   texts_.clear();
   dots_.clear();
   sources_.clear();
@@ -242,6 +246,7 @@ Ledger Entry::ledger() const {
   const i64 not_hits = not_hits_.load();
   l.calls = calls_.load();
   l.hits = l.calls - not_hits;
+  for (const Plan* plan : last_path_) l.launches_compiled += plan->launches();
   for (const Plan* plan : plans_) {
     const GraphUse use = plan->graph_use();
     l.graphs.recorded += use.recorded;

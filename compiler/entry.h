@@ -84,6 +84,7 @@ class Entry {
   Samples replay_ns_, compiled_us_, eager_us_;
   MemoryUse memory_;
   std::vector<const Plan*> plans_;  // of all paths, as long as these are known
+  std::vector<const Plan*> last_path_;
   std::vector<std::string> texts_, dots_, sources_;
 };
 

@@ -4,6 +4,7 @@
 #include <ingot/compiler/entry.h>
 #include <ingot/compiler/frame.h>
 #include <ingot/kernels/core/check.h>
+#include <ingot/kernels/cuda/kernel_launch.h>
 #include <ingot/kernels/ops/structured/random.h>
 #include <ingot/runtime/env.h>
 #include <ingot/runtime/generator.h>
@@ -57,7 +58,10 @@ Frame::~Frame() {
 }
 
 Match Frame::match(const Call& call, Tensor* out) {
-  if (state_ != State::replay) return Match::no;
+  if (state_ != State::replay) {
+    launches_before_ = cuda::launches_made();
+    return Match::no;
+  }
   TrieNode* child = cursor_->first_child.load(std::memory_order_acquire);
   TrieNode* nearest = child;
   for (; child != nullptr; child = child->next_sibling.load(std::memory_order_acquire)) {
@@ -71,6 +75,7 @@ Match Frame::match(const Call& call, Tensor* out) {
     if (reach(*child, call, out)) return Match::done;
   }
   leave_replay(difference(*nearest, call), call.loc);
+  launches_before_ = cuda::launches_made();
   return Match::no;
 }
 

@@ -107,6 +107,7 @@ class Frame final : public Interceptor {
   std::size_t marked_ = 0;  // of what is matched, how much mark_touched() has seen
   bool recorded_ = false;   // this call left the trie's known paths
   const bool timed_;
+  std::int64_t launches_before_ = 0;  // this thread's, when the current op began
   std::uint64_t mark_;           // clock_ns() when the function, or its current part, began to run
   std::uint64_t replay_ns_ = 0;  // of matching, up to now
   FrameTables& t_;

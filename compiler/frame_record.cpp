@@ -3,6 +3,7 @@
 
 #include <ingot/compiler/entry.h>
 #include <ingot/compiler/frame.h>
+#include <ingot/kernels/cuda/kernel_launch.h>
 #include <ingot/kernels/ops/structured/views.h>
 
 namespace ingot::compiler {
@@ -60,6 +61,9 @@ void Frame::executed(const Call& call, const Tensor* out, Ticket) {
   if (state_ != State::record) return;
   std::unique_ptr<TrieNode> node = node_of(TrieNode::op, call);
   for (int r = 0; r < call.op.n_out; ++r) add_result(call, r, out[r], *node);
+  if (call.op.n_out > 0 && out[0].device().is_cuda()) {
+    node->launches = static_cast<int>(cuda::launches_made() - launches_before_);
+  }
   mark_touched(*node);
   has_ops_ = true;
   append(std::move(node));

@@ -60,7 +60,8 @@ struct Ledger {
   i64 variants = 0;                    // recorded paths
   i64 compiles = 0;                    // kernels compiled for it
   i64 memory_hits = 0, disk_hits = 0;  // kernels found in the cache
-  i64 launches_eager = 0;              // kernel bodies of the last recorded path, op by op
+  i64 launches_eager = 0;              // of the last recorded path, op by op: kernel bodies on the
+                                       // CPU, and what a GPU starts (kernels, copies)
   i64 launches_compiled = 0;           // the same, of its plan
   i64 bytes_saved = 0;                 // a call: temporaries that are neither written nor read back
   i64 arena_bytes = 0;                 // temporaries of the plan

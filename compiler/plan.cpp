@@ -6,6 +6,7 @@
 #include <ingot/compiler/plan.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/cuda/device.h>
+#include <ingot/kernels/cuda/kernel_launch.h>
 #include <ingot/kernels/cuda/stream.h>
 #include <ingot/runtime/allocator.h>
 #include <ingot/runtime/dispatch.h>
@@ -54,6 +55,7 @@ class OpStep final : public Step {
 };
 
 constexpr std::size_t kMaxArenas = 8;
+constexpr int kUnknown = -1;
 
 struct ArenaMemory {
   ArenaMemory(i64 b, Device where)
@@ -112,7 +114,10 @@ std::vector<std::unique_ptr<Step>> single_steps(const Segment& segment) {
 }
 
 Plan::Plan(Segment segment, std::vector<std::unique_ptr<Step>> steps)
-    : segment_(std::move(segment)), steps_(std::move(steps)) {
+    : segment_(std::move(segment)),
+      steps_(std::move(steps)),
+      made_(std::make_unique<std::atomic<int>[]>(steps_.size())) {
+  for (std::size_t k = 0; k < steps_.size(); ++k) made_[k] = kUnknown;
   plan_arena();
 }
 
@@ -222,9 +227,25 @@ void Plan::run_steps(const Binding& binding, std::size_t first, std::size_t end,
                      std::vector<int>* nodes) const {
   for (std::size_t k = first; k < end; ++k) {
     *failed = static_cast<int>(k - first);
+    const std::int64_t before = cuda::launches_made();
     steps_[k]->run(segment_, binding);
     if (nodes != nullptr) nodes->push_back(cuda::Graph::nodes_recorded());
+    std::atomic<int>& made = made_[k];
+    if (made.load(std::memory_order_relaxed) == kUnknown) {
+      made.store(static_cast<int>(cuda::launches_made() - before), std::memory_order_relaxed);
+    }
   }
+}
+
+int Plan::launches() const {
+  int sum = 0;
+  for (std::size_t k = 0; k < steps_.size(); ++k) {
+    const int made = made_[k].load(std::memory_order_relaxed);
+    const int op = steps_[k]->ops()[0];
+    const bool on_gpu = segment_.meta(segment_.op(op).out[0]).device.is_cuda();
+    sum += on_gpu && made != kUnknown ? made : 1;
+  }
+  return sum;
 }
 
 GraphUse Plan::graph_use() const {

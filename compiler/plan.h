@@ -2,6 +2,7 @@
 // Owns: the step list and the arena layout. Must not know: frames, tries, tensors' handles.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -58,7 +59,9 @@ class Plan {
   const Segment& segment() const { return segment_; }
   const std::vector<std::unique_ptr<Step>>& steps() const { return steps_; }
   i64 arena_bytes() const;  // on all devices
-  int launches() const { return static_cast<int>(steps_.size()); }
+  // Of a call: kernel bodies on the host, and what a GPU starts, as the first run made it; before
+  // that one a step.
+  int launches() const;
   GraphUse graph_use() const;
   i64 bytes_saved() const { return bytes_saved_; }
   // Temporaries in memory if each had a block of its own, and those that no step puts in memory.
@@ -85,6 +88,8 @@ class Plan {
   std::vector<ArenaSlot> slots_;
   std::vector<Arena> arenas_;
   std::vector<Stretch> stretches_;  // none: no graphs are made
+  // What each step gave to a GPU when it ran for the first time.
+  std::unique_ptr<std::atomic<int>[]> made_;
   i64 bytes_saved_ = 0;
   i64 unplanned_bytes_ = 0;
 };

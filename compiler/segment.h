@@ -33,6 +33,7 @@ struct SegmentOp {
   std::vector<int> in;   // values; -1: a host scalar, or an operand left out
   std::vector<int> out;  // values
   int writes = -1;       // the input whose memory out[0] is
+  int launches = 1;      // when it was recorded: those of a GPU as it starts them
   Loc loc = Loc::here();
 
   bool is_view() const { return op->kind == OpKind::view; }

@@ -135,6 +135,7 @@ BuiltSegment build_segment(const std::vector<const TrieNode*>& ops, const std::v
     op.op = node->info;
     op.attrs = node->attrs;
     op.writes = node->writes;
+    op.launches = node->launches;
     op.loc = node->loc;
     for (const Source& source : node->in) op.in.push_back(value_id(source));
     for (std::size_t r = 0; r < node->results.size(); ++r) {

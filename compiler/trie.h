@@ -68,6 +68,7 @@ struct TrieNode {
 
   // op, refusal, fault
   const OpInfo* info = nullptr;
+  int launches = 1;  // that the device started for it where it was recorded
   std::vector<Source> in;
   std::vector<NewResult> results;
   std::vector<NewSlot> new_slots;

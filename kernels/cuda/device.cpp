@@ -231,11 +231,13 @@ void free_pinned(void* block) noexcept {
 void copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0 || leave_out()) return;
   INGOT_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, current_stream()));
+  count_launch();
 }
 
 void fill_zero(void* to, std::size_t bytes) {
   if (bytes == 0 || leave_out()) return;
   INGOT_CUDA_CHECK(cudaMemsetAsync(to, 0, bytes, current_stream()));
+  count_launch();
 }
 
 }  // namespace ingot::cuda

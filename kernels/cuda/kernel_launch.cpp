@@ -11,6 +11,7 @@ namespace ingot::cuda {
 namespace {
 
 thread_local LaunchTape* t_tape = nullptr;
+constinit thread_local std::int64_t t_launches = 0;
 
 // From compute capability 9.0 a kernel may be started before the one ahead of it has ended, where
 // its code has the instruction that waits: made at run time it has, in this library when the build
@@ -76,8 +77,12 @@ void launch_kernel(const KernelLaunch& k) {
   } else {
     launch_made(k);
   }
+  count_launch();
   if (t_tape != nullptr) t_tape->launched(k);
 }
+
+std::int64_t launches_made() { return t_launches; }
+void count_launch() { ++t_launches; }
 
 LaunchTape* LaunchTape::current() { return t_tape; }
 

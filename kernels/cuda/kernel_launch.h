@@ -63,12 +63,18 @@ class LaunchTape {
   };
 };
 
+// What this thread has given to GPUs so far, launches of graphs aside: kernels, a library's calls,
+// copies. Those that a tape took are none.
+std::int64_t launches_made();
+void count_launch();
+
 // Makes the call, unless the tape takes it.
 template <class F>
 void launch_library(const LibraryCall& call, const F& make) {
   LaunchTape* const tape = LaunchTape::current();
   if (tape != nullptr && tape->takes(call)) return;
   make();
+  count_launch();
   if (tape != nullptr) tape->launched(call);
 }
 

@@ -63,6 +63,42 @@ TEST_F(ProductsGpu, GradientsOfSmallLayers) {
   }
 }
 
+// A batch whose axes do not lie as one: a launch of the library, and at most one copy a factor. The
+// ledger counts what the GPU starts.
+TEST_F(ProductsGpu, HeadsOfAttentionAreOneLaunch) {
+  const auto scores = [](const Tensor& q, const Tensor& k) { return matmul(q, k.transpose(2, 3)); };
+  for (const DType t : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    const Tensor all = normal({16, 256, 3 * 6 * 64}).to(t);
+    const auto heads = [&](i64 i) {
+      return all.slice(2, i * 6 * 64, (i + 1) * 6 * 64).view({16, 256, 6, 64}).transpose(1, 2);
+    };
+    const Tensor q = heads(0), k = heads(1), v = heads(2);
+    const auto f = compile(scores);
+    Tensor y;
+    for (int call = 0; call < 3; ++call) {
+      y = f(q, k);
+      EXPECT_TRUE(same_bits(y, scores(q, k))) << name(t);
+    }
+    EXPECT_LE(f.ledger().launches_eager, 3) << name(t);
+    EXPECT_LE(f.ledger().launches_compiled, 3) << name(t);
+    EXPECT_TRUE(same_bits(y, scores(q.contiguous(), k.contiguous()))) << name(t);
+    const auto weigh = compile([](const Tensor& a, const Tensor& b) { return matmul(a, b); });
+    const Tensor mixed = weigh(y, v);
+    EXPECT_TRUE(same_bits(mixed, matmul(y, v))) << name(t);
+    EXPECT_LE(weigh.ledger().launches_eager, 2) << name(t);
+    // Keys that all heads share.
+    const Tensor shared = normal({16, 1, 256, 64}).to(t);
+    const auto g = compile(scores);
+    EXPECT_TRUE(same_bits(g(q, shared), scores(q, shared))) << name(t);
+    EXPECT_LE(g.ledger().launches_eager, 3) << name(t);
+    const Tensor one = matmul(q[5][3], shared[5][0].t());
+    const double bound = t == DType::f64 ? 1e-10 : t == DType::f32 ? 1e-3 : 0.5;
+    EXPECT_LE(abs(g(q, shared)[5][3].to(DType::f64) - one.to(DType::f64)).max().item<double>(),
+              bound)
+        << name(t);
+  }
+}
+
 // The setting counts when a product is called: no path of the other one is replayed.
 TEST_F(ProductsGpu, ARecordedPathIsOfOneSettingOfTf32) {
   const auto body = [](const Tensor& x, const Tensor& w) { return relu(matmul(x, w)); };
