@@ -2,6 +2,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <optional>
+#include <utility>
 
 #include <ingot/kernels/cuda/capture.h>
 #include <ingot/kernels/cuda/check.h>
@@ -166,6 +167,7 @@ std::size_t Graph::known_nodes() const {
 std::unique_ptr<Graph> Graph::record(const std::function<void()>& launches) {
   std::unique_ptr<Graph> made(new Graph);
   made->scratch_ = std::make_unique<ScratchHold>();
+  made->stream_ = thread_stream();
   {
     Recording tape(*made);
     Capture capture;
@@ -185,9 +187,13 @@ std::unique_ptr<Graph> Graph::record(const std::function<void()>& launches) {
 
 bool Graph::update(const std::function<void()>& launches) {
   if (!updatable_) return false;
-  // The old scratch memory goes back at the end: what still runs comes before whoever gets it.
-  const std::unique_ptr<ScratchHold> old = std::move(scratch_);
-  scratch_ = std::make_unique<ScratchHold>();
+  // Scratch memory is of one stream. That of another goes back at the end: what still runs there
+  // comes before whoever gets it.
+  std::unique_ptr<ScratchHold> old;
+  if (thread_stream() != stream_) {
+    old = std::exchange(scratch_, std::make_unique<ScratchHold>());
+    stream_ = thread_stream();
+  }
   Updating tape(*this);
   const ScratchHold::Use use_scratch(*scratch_);
   const LaunchTape::Use use_tape(tape);

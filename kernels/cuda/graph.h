@@ -71,6 +71,7 @@ class Graph {
   std::vector<char> bytes_;
   bool updatable_ = true;
   std::unique_ptr<ScratchHold> scratch_;
+  StreamHandle stream_ = nullptr;  // whose memory that is
 };
 
 }  // namespace ingot::cuda

@@ -18,7 +18,9 @@ struct ScratchProvider {
 void set_scratch_provider(ScratchProvider provider);
 
 // Keeps the device memory that this thread frees while a Use lives: a recorded graph's kernels use
-// it whenever the graph is launched, so nobody else may get it.
+// it whenever the graph is launched, so nobody else may get it. Scratch memory of the same size
+// that is asked for later, or under a later Use, is the same again: the kernels run one after the
+// other. The same requests in the same order get the same addresses.
 class ScratchHold {
  public:
   ScratchHold() = default;
@@ -37,14 +39,19 @@ class ScratchHold {
 
   // True when this thread records: the block is then the hold's.
   static bool keep(void* block, std::size_t bytes, int device);
+  // A block that is kept and not in use, of just this size; nullptr: there is none.
+  static void* take(std::size_t bytes, int device);
+  // A block that was made for this thread's recording, if it records: it will be kept.
+  static void note(void* block, std::size_t bytes, int device);
 
  private:
   struct Block {
     void* data;
     std::size_t bytes;
     int device;
+    bool free;
   };
-  std::vector<Block> blocks_;
+  std::vector<Block> blocks_;  // in the order in which they were first asked for
 };
 
 inline namespace INGOT_ISA {
