@@ -38,7 +38,7 @@ void Frame::observe(Access access, const TensorImpl* t, const char* what, Loc lo
 void Frame::expose(Access access, const Storage& storage) {
   exposes = true;
   const int writes = access == Access::write ? 1 : 0;
-  if (!t_.exposed.insert(storage.stamp, writes)) *t_.exposed.look_up(storage.stamp) |= writes;
+  if (t_.exposed.insert(storage.stamp, writes) != writes) *t_.exposed.look_up(storage.stamp) = 1;
 }
 
 bool Frame::runs_at_once(const Call& call) {

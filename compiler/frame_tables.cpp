@@ -30,8 +30,8 @@ void FrameTables::add_slot(const Slot& slot) {
   if (place < kFew) return;
   mapped_ = true;
   // An entry that is there may be that of a slot that was forgotten.
-  if (!slot_places_.insert(slot.stamp, place)) *slot_places_.look_up(slot.stamp) = place;
-  if (storage_places_.insert(slot.storage, place)) return;
+  if (slot_places_.insert(slot.stamp, place) != place) *slot_places_.look_up(slot.stamp) = place;
+  if (storage_places_.insert(slot.storage, place) == place) return;
   int& first = *storage_places_.look_up(slot.storage);
   if (slots[static_cast<std::size_t>(std::min(first, place))].storage != slot.storage)
     first = place;

@@ -4,10 +4,10 @@
 // any).
 #pragma once
 
-#include <functional>
-#include <vector>
+#include <memory>
 
 #include <ingot/runtime/dispatch.h>
+#include <ingot/runtime/gradient_hooks.h>
 
 namespace ingot {
 
@@ -23,12 +23,16 @@ struct Edge {
 
 struct AutogradMeta {
   Tensor grad;
-  Ref<Node> grad_fn;                 // none: a leaf
-  int output = 0;                    // which result of grad_fn
-  std::shared_ptr<Tensor> retained;  // where retain_grad() collects
-  std::vector<std::function<Tensor(const Tensor&)>> hooks;
+  Ref<Node> grad_fn;                     // none: a leaf
+  int output = 0;                        // which result of grad_fn
+  std::shared_ptr<Tensor> retained;      // where retain_grad() collects
+  std::unique_ptr<GradientHooks> hooks;  // of a leaf
 };
 AutogradMeta& autograd_meta(TensorImpl& t);
+
+// Where the hooks of t belong, whose history is up to date: in its own data if it is a leaf, else
+// in its grad_fn.
+GradientHooks& gradient_hooks(const Tensor& t);
 
 // Throws when the call may not write its input in place (a leaf that requires grad, an expanded
 // tensor). Host side only; called for eager ops, and matched ones passed it when recorded.

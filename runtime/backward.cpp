@@ -1,4 +1,5 @@
-// The backward engine: visits the history from the deepest node down, each node once.
+// The backward engine: visits the history from the deepest node down, each node once. A leaf's turn
+// comes when the last of its contributions has: hooks and .grad see the whole gradient.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -18,14 +19,24 @@ namespace {
 struct Visit {
   explicit Visit(Node* n) : node(n) {}
   Node* node;
+  int first_edge = 0;  // in Tables::ends
   std::array<Tensor, kMaxOutputs> dy;
+};
+
+// A leaf that waits for contributions, with the sum of those that came.
+struct LeafVisit {
+  explicit LeafVisit(TensorImpl* l) : leaf(l) {}
+  TensorImpl* leaf;
+  int waits = 0;
+  Tensor dy;
 };
 
 // The tables of one run, kept by the thread for the next.
 struct Tables {
   std::vector<Visit> visits;
-  PlaceMap places;  // in visits, by node
-  std::vector<Node*> stack;
+  std::vector<LeafVisit> leaves;
+  PlaceMap places;        // in visits by node, in leaves by leaf
+  std::vector<int> ends;  // where each visit's edges lead: a place, by the edge's kind
   std::vector<int> order, starts;
   std::vector<Tensor> grads;
   bool busy = false;
@@ -44,29 +55,34 @@ class Run {
   }
   ~Run() {
     t_.visits.clear();
-    t_.stack.clear();
+    t_.leaves.clear();
+    t_.ends.clear();
     t_.grads.clear();
     t_.busy = false;
   }
   Run(const Run&) = delete;
 
-  void start(const Edge& root, const Tensor& gradient) {
-    if (root.node) collect(root.node.get());
+  void start(const Edge& root, Tensor gradient) {
+    const int end = enter(root);
+    collect();
     put_in_order();
-    flow(root, gradient);
+    flow(root, end, std::move(gradient));
     for (int i : t_.order) {
       Visit& v = t_.visits[index(i)];
-      if (!run_hooks(v)) continue;
       const int n = v.node->edges.size();
       if (index(n) > t_.grads.size()) t_.grads.resize(index(n));
-      v.node->apply(v.dy.data(), t_.grads.data(), call_);
-      for (Tensor& dy : v.dy) {
-        if (dy.defined()) dy = Tensor();
+      if (run_hooks(v)) {
+        v.node->apply(v.dy.data(), t_.grads.data(), call_);
+        for (Tensor& dy : v.dy) {
+          if (dy.defined()) dy = Tensor();
+        }
       }
       for (int k = 0; k < n; ++k) {
-        if (!t_.grads[index(k)].defined()) continue;
         Tensor grad = std::move(t_.grads[index(k)]);
-        if (const Edge& e = v.node->edges[k]) flow(e, std::move(grad));
+        const Edge& e = v.node->edges[k];
+        if (e.leaf || (e.node && grad.defined())) {
+          flow(e, t_.ends[index(v.first_edge + k)], std::move(grad));
+        }
       }
     }
   }
@@ -74,17 +90,28 @@ class Run {
  private:
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
-  // Depth-first in edge order, without recursion: histories may be very long.
-  void collect(Node* root) {
-    t_.stack.push_back(root);
-    while (!t_.stack.empty()) {
-      Node* node = t_.stack.back();
-      t_.stack.pop_back();
-      if (!t_.places.insert(node, static_cast<int>(t_.visits.size()))) continue;
-      t_.visits.emplace_back(node);
-      for (const Edge& e : node->edges) {
-        if (e.node) t_.stack.push_back(e.node.get());
-      }
+  // The place of what an edge leads to, which may be new. A leaf waits for one contribution more,
+  // which may turn out to be none.
+  int enter(const Edge& e) {
+    if (e.leaf) {
+      const auto next = static_cast<int>(t_.leaves.size());
+      const int place = t_.places.insert(e.leaf.get(), next);
+      if (place == next) t_.leaves.emplace_back(e.leaf.get());
+      ++t_.leaves[index(place)].waits;
+      return place;
+    }
+    if (!e.node) return -1;
+    const auto next = static_cast<int>(t_.visits.size());
+    const int place = t_.places.insert(e.node.get(), next);
+    if (place == next) t_.visits.emplace_back(e.node.get());
+    return place;
+  }
+
+  // All nodes behind those that are there, breadth first in edge order.
+  void collect() {
+    for (std::size_t i = 0; i < t_.visits.size(); ++i) {
+      t_.visits[i].first_edge = static_cast<int>(t_.ends.size());
+      for (const Edge& e : t_.visits[i].node->edges) t_.ends.push_back(enter(e));
     }
   }
 
@@ -103,30 +130,26 @@ class Run {
     }
   }
 
-  void replace(Tensor& dy, const Tensor& by) const {
-    if (!by.defined()) return;
-    INGOT_CHECK_AT("backward", loc_, by.sizes() == dy.sizes() && by.dtype() == dy.dtype(),
-                   "a hook was given {} and returned {}", describe(dy.meta()), describe(by.meta()));
-    dy = by;
-  }
-
   // False when nothing flowed into the node.
   bool run_hooks(Visit& v) {
     static_assert(kMaxOutputs == 3);
-    for (auto& [output, hook] : v.node->hooks) {
-      Tensor& dy = v.dy[index(output)];
-      if (!dy.defined()) continue;
-      replace(dy, hook(dy));
+    if (v.node->hooks != nullptr) [[unlikely]] {
+      for (int i = 0; i < kMaxOutputs; ++i) {
+        Tensor& dy = v.dy[index(i)];
+        if (dy.defined()) v.node->hooks->run(i, dy, loc_);
+      }
     }
     return v.dy[0].defined() || v.dy[1].defined() || v.dy[2].defined();
   }
 
-  void flow(const Edge& e, Tensor dy) {
+  // place: where the edge ends. dy is undefined only on its way to a leaf, which waits for it all
+  // the same.
+  void flow(const Edge& e, int place, Tensor dy) {
     if (e.leaf) {
-      accumulate(*e.leaf, std::move(dy));
+      contribute(t_.leaves[index(place)], std::move(dy));
       return;
     }
-    Tensor& slot = t_.visits[index(t_.places.at(e.node.get()))].dy[index(e.output)];
+    Tensor& slot = t_.visits[index(place)].dy[index(e.output)];
     if (slot.defined()) [[unlikely]] {
       slot = add(slot, Arg(dy, loc_));
     } else {
@@ -134,22 +157,33 @@ class Run {
     }
   }
 
+  void contribute(LeafVisit& visit, Tensor dy) {
+    if (visit.dy.defined()) dy = joined(std::move(visit.dy), dy);
+    if (--visit.waits > 0) {
+      visit.dy = std::move(dy);
+    } else if (dy.defined()) {
+      accumulate(*visit.leaf, std::move(dy));
+    }
+  }
+
+  // A weight's gradient is large: one buffer for all its contributions.
+  Tensor joined(Tensor sum, const Tensor& dy) const {
+    if (!dy.defined()) return sum;
+    if (!is_sole_owner(sum)) return add(sum, Arg(dy, loc_));
+    sum.add_(Arg(dy, loc_));
+    return sum;
+  }
+
+  // dy: the whole gradient of the leaf.
   void accumulate(TensorImpl& leaf, Tensor dy) {
     AutogradMeta& meta = autograd_meta(leaf);
-    for (auto& hook : meta.hooks) {
-      replace(dy, hook(dy));
-    }
+    if (meta.hooks != nullptr) [[unlikely]]
+      meta.hooks->run(0, dy, loc_);
     if (meta.grad.defined()) {
-      meta.grad.add_(Arg(dy, loc_));
-      return;
+      meta.grad.add_(Arg(dy, loc_));  // in place: handles on .grad see it
+    } else {
+      meta.grad = is_sole_owner(dy) ? std::move(dy) : copied(dy, loc_);
     }
-    // A gradient that someone else can still see must not become .grad, which is written in place.
-    const TensorImpl& g = dy.get();
-    bool own = g.use_count() == 1 && g.storage->use_count() == 1 && !g.base && meta.hooks.empty() &&
-               dy.is_contiguous();
-    meta.grad = own                                       ? std::move(dy)
-                : dy.contiguous(loc_).impl() == dy.impl() ? dy.clone(loc_)
-                                                          : dy.contiguous(loc_);
   }
 
   Tables& t_;
@@ -171,7 +205,7 @@ void Node::destroy(Node* node) noexcept {
 }
 
 void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph, Loc loc) {
-  (void)given(root, "backward", loc);
+  Edge edge = gradient_edge(given(root, "backward", loc));
   INGOT_CHECK_AT("backward", loc, root.requires_grad(),
                  "the tensor {} has no history and does not require grad", describe(root.meta()));
   if (gradient.defined()) {
@@ -185,14 +219,13 @@ void run_backward(const Tensor& root, const Tensor& gradient, bool retain_graph,
                    describe(root.meta()), root.numel());
   }
   NoGradGuard no_grad;
-  Edge edge = gradient_edge(root);
   Tensor seed = gradient.defined() ? gradient : ones_like(root, {}, loc);
   Tables& kept = kept_tables();
   if (!kept.busy) {
-    Run(kept, retain_graph, loc).start(edge, seed);
+    Run(kept, retain_graph, loc).start(edge, std::move(seed));
   } else {  // from a hook
     Tables own;
-    Run(own, retain_graph, loc).start(edge, seed);
+    Run(own, retain_graph, loc).start(edge, std::move(seed));
   }
 }
 

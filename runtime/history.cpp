@@ -25,8 +25,22 @@ namespace {
 
 bool is_leaf(const TensorImpl& t) { return t.autograd == nullptr || !t.autograd->grad_fn; }
 
+GradientHooks& made(std::unique_ptr<GradientHooks>& hooks) {
+  if (hooks == nullptr) hooks = std::make_unique<GradientHooks>();
+  return *hooks;
+}
+
+// What a tensor retains is the gradient of its values as they are now; what its hooks see is that
+// of the values when they were registered. Both as in PyTorch.
+void move_retained(AutogradMeta& meta, Node& node, int output) {
+  if (meta.grad_fn) made(meta.grad_fn->hooks).stop_retaining(meta.retained);
+  made(node.hooks).retain(output, meta.retained);
+}
+
 void set_history(TensorImpl& t, Ref<Node> node, int output) {
   AutogradMeta& meta = autograd_meta(t);
+  if (meta.retained) [[unlikely]]
+    move_retained(meta, *node, output);
   meta.grad_fn = std::move(node);
   meta.output = output;
   if (!t.requires_grad) t.stamp = next_stamp();
@@ -83,6 +97,11 @@ void record_write_through_view(const Call& call, TensorImpl& window, Ref<Node> i
 Edge gradient_edge(const Tensor& t) {
   refresh_view(t);
   return edge_of(t.get());
+}
+
+GradientHooks& gradient_hooks(const Tensor& t) {
+  AutogradMeta& meta = autograd_meta(t.get());
+  return made(meta.grad_fn ? meta.grad_fn->hooks : meta.hooks);
 }
 
 void check_write(const Call& call) {

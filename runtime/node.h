@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include <ingot/runtime/autograd.h>
 #include <ingot/runtime/free_list.h>
@@ -28,8 +27,6 @@ struct BackwardCall {
 
 class Node {
  public:
-  using Hook = std::function<Tensor(const Tensor&)>;
-
   Node(const OpInfo& o, const Attrs& a, Loc l, int n_edges)
       : op(o),
         attrs(&a == &kNoAttrs ? kNoAttrs : *new (take_object<Attrs>()) Attrs(a)),
@@ -53,7 +50,7 @@ class Node {
   Loc loc;
   int depth = 0;  // above the deepest input
   SmallArray<Edge, kFewInputs> edges;
-  std::vector<std::pair<int, Hook>> hooks;  // by result
+  std::unique_ptr<GradientHooks> hooks;
 
  private:
   static void destroy(Node* node) noexcept;

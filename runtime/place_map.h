@@ -19,19 +19,18 @@ class PlaceMap {
     }
   }
 
-  // Stores the place unless the key has one; true when it was stored.
-  bool insert(const void* key, int place) { return insert(stamp(key), place); }
-  bool insert(std::uint64_t key, int place) {
+  // The key's place: this one if it has none yet.
+  int insert(const void* key, int place) {
+    return insert(std::uint64_t{reinterpret_cast<std::uintptr_t>(key)}, place);
+  }
+  int insert(std::uint64_t key, int place) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     Slot& slot = find(key);
-    if (slot.round == round_) return false;
+    if (slot.round == round_) return slot.place;
     slot = {key, round_, place};
     ++count_;
-    return true;
+    return place;
   }
-
-  // The key must have been inserted.
-  int at(const void* key) { return find(stamp(key)).place; }
 
   // The key's place, or null.
   int* look_up(std::uint64_t key) {
@@ -41,7 +40,6 @@ class PlaceMap {
   }
 
  private:
-  static std::uint64_t stamp(const void* key) { return reinterpret_cast<std::uintptr_t>(key); }
   struct Slot {
     std::uint64_t key = 0;
     std::uint32_t round = 0;

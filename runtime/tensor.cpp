@@ -73,7 +73,10 @@ const Tensor& Tensor::grad() const {
   return a->retained ? *a->retained : a->grad;
 }
 
-Tensor& Tensor::mutable_grad() { return autograd_meta(get()).grad; }
+Tensor& Tensor::mutable_grad() {
+  AutogradMeta& a = autograd_meta(get());
+  return a.retained ? *a.retained : a.grad;
+}
 
 Tensor& Tensor::requires_grad_(bool on, Loc loc) {
   TensorImpl& x = given(*this, "requires_grad_", loc).get();
@@ -88,28 +91,23 @@ Tensor& Tensor::requires_grad_(bool on, Loc loc) {
 
 void Tensor::register_hook(std::function<Tensor(const Tensor&)> hook, Loc loc) {
   INGOT_CHECK_AT("register_hook", loc, hook != nullptr, "the hook is an empty function");
-  INGOT_CHECK_AT("register_hook", loc, given(*this, "register_hook", loc).requires_grad(),
-                 "{} does not require grad", describe(meta()));
-  AutogradMeta& a = autograd_meta(get());
-  if (a.grad_fn) {
-    a.grad_fn->hooks.emplace_back(a.output, std::move(hook));
-  } else {
-    a.hooks.push_back(std::move(hook));
-  }
+  (void)gradient_edge(given(*this, "register_hook", loc));  // a view's may come from its base
+  INGOT_CHECK_AT("register_hook", loc, requires_grad(), "{} does not require grad",
+                 describe(meta()));
+  GradientHooks& hooks = gradient_hooks(*this);
+  hooks.add(get().autograd->output, std::move(hook));
 }
 
 void Tensor::retain_grad(Loc loc) {
-  INGOT_CHECK_AT("retain_grad", loc, given(*this, "retain_grad", loc).requires_grad(),
-                 "{} does not require grad", describe(meta()));
+  (void)gradient_edge(given(*this, "retain_grad", loc));
+  INGOT_CHECK_AT("retain_grad", loc, requires_grad(), "{} does not require grad", describe(meta()));
   if (is_leaf()) return;
-  AutogradMeta& a = autograd_meta(get());
+  GradientHooks& hooks = gradient_hooks(*this);
+  AutogradMeta& a = *get().autograd;
   if (a.retained) return;
   // The node must not own the tensor that owns it: both share the slot.
   a.retained = std::make_shared<Tensor>();
-  a.grad_fn->hooks.emplace_back(a.output, [slot = a.retained](const Tensor& dy) {
-    *slot = slot->defined() ? ingot::add(*slot, dy) : dy;
-    return Tensor();
-  });
+  hooks.retain(a.output, a.retained);
 }
 
 Tensor Tensor::neg(Loc loc) const { return ingot::neg(*this, loc); }

@@ -191,10 +191,12 @@ class [[nodiscard]] Tensor {
   void backward(const Tensor& gradient = {}, bool retain_graph = false,
                 Loc loc = Loc::here()) const;
   const Tensor& grad() const;  // undefined until backward() has filled it
-  Tensor& mutable_grad();
+  Tensor& mutable_grad();      // the same, to be dropped or replaced
   Tensor& requires_grad_(bool on = true, Loc loc = Loc::here());
-  void retain_grad(Loc loc = Loc::here());
-  // Called with the gradient of this tensor during backward(); may return a replacement.
+  void retain_grad(Loc loc = Loc::here());  // fills grad() of a result too, after its hooks
+  // Called once in each backward() that reaches this tensor, with its whole gradient, which the
+  // hook may write; may return a replacement. Hooks run in the order of registration, before .grad
+  // adds what they leave.
   void register_hook(std::function<Tensor(const Tensor&)> hook, Loc loc = Loc::here());
 
   // Ops as methods: runtime/ops.h says what each does. A trailing _ writes the tensor itself.
