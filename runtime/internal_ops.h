@@ -20,6 +20,8 @@ Tensor zeros_geometry(const Tensor& like, const Meta& m, Loc loc = Loc::here());
 // Row-major, in page-locked memory of no bytes worth reading yet. A compiled call runs op by op
 // from here on, since `what` is not recorded.
 Tensor empty_pinned(const Dims& sizes, DType dtype, const char* what, Loc loc = Loc::here());
+// The standard deviation from the variance: sqrt with a gradient of 0 at 0.
+Tensor std_of_var(const Tensor& variance, Loc loc = Loc::here());
 Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides, i64 offset,
                   Loc loc = Loc::here());
 Tensor slice_backward(const Tensor& dy, const Dims& sizes, int axis, i64 start, i64 step,

@@ -6,6 +6,7 @@
 #include <ingot/runtime/arguments.h>
 #include <ingot/runtime/autograd.h>
 #include <ingot/runtime/env.h>
+#include <ingot/runtime/internal_ops.h>
 #include <ingot/runtime/node.h>
 #include <ingot/runtime/ops.h>
 
@@ -247,7 +248,7 @@ Tensor Tensor::var(Dims axes, int correction, bool keepdim, Loc loc) const {
 }
 Tensor Tensor::std(Dims axes, int correction, bool keepdim, Loc loc) const {
   return as_op("std",
-               [&] { return ingot::sqrt(ingot::var(*this, axes, correction, keepdim, loc), loc); });
+               [&] { return std_of_var(ingot::var(*this, axes, correction, keepdim, loc), loc); });
 }
 
 }  // namespace ingot

@@ -118,6 +118,24 @@ struct Sqrt {
   }
 };
 
+// The last step of std: the root of a variance. Where that is 0, equal values, the gradient is 0,
+// as in PyTorch: sqrt's own is infinite there, and times the variance's 0 it would be NaN.
+struct Std {
+  static constexpr const char* name = "std";
+  static constexpr DTypeRule rule = DTypeRule::floating;
+  static constexpr Domain domain{0, 1e6};
+  static constexpr int ulp = 1;
+  static constexpr Golden golden[] = {{{2}, 1.4142135623730951}, {{0.25}, 0.5}, {{0}, 0}};
+  template <class S>
+  INGOT_HD static S value(S x) {
+    return sqrt(x);
+  }
+  template <class S>
+  INGOT_HD static S grad(S, S y, S dy) {
+    return select(y == S(0), S(0), dy / (y + y));
+  }
+};
+
 struct Rsqrt {
   static constexpr const char* name = "rsqrt";
   static constexpr DTypeRule rule = DTypeRule::floating;

@@ -20,9 +20,9 @@ namespace ingot {
 inline namespace INGOT_ISA {
 namespace rows {
 
-using UnaryRows = RowList<Neg, Abs, Sign, Exp, Expm1, Log, Log1p, Sqrt, Rsqrt, Square, Reciprocal,
-                          Sin, Cos, Floor, Ceil, Trunc, Round, LogicalNot, IsNan, Tanh, Sigmoid,
-                          Erf, Relu, Gelu, GeluTanh, Silu, Softplus>;
+using UnaryRows = RowList<Neg, Abs, Sign, Exp, Expm1, Log, Log1p, Sqrt, Std, Rsqrt, Square,
+                          Reciprocal, Sin, Cos, Floor, Ceil, Trunc, Round, LogicalNot, IsNan, Tanh,
+                          Sigmoid, Erf, Relu, Gelu, GeluTanh, Silu, Softplus>;
 using BinaryRows =
     RowList<Add, Sub, Mul, Div, Pow, Maximum, Minimum, ClampMin, ClampMax, FloorDivide, Remainder,
             Fmod, Eq, Ne, Lt, Le, Gt, Ge, LogicalAnd, LogicalOr>;
