@@ -27,6 +27,7 @@ struct AutogradMeta {
   int output = 0;                        // which result of grad_fn
   std::shared_ptr<Tensor> retained;      // where retain_grad() collects
   std::unique_ptr<GradientHooks> hooks;  // of a leaf
+  bool chosen = false;                   // requires_grad_() was called: the flag is meant
 };
 AutogradMeta& autograd_meta(TensorImpl& t);
 

@@ -87,6 +87,7 @@ Tensor& Tensor::requires_grad_(bool on, Loc loc) {
                  "only a leaf can stop requiring grad; use detach()");
   if (x.requires_grad != on) x.stamp = next_stamp();
   x.requires_grad = on;
+  autograd_meta(x).chosen = true;
   return *this;
 }
 

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <cstdio>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include <ingot/kernels/core/check_at.h>
+#include <ingot/runtime/autograd.h>
 #include <ingot/runtime/grad_mode.h>
 #include <ingot/runtime/names.h>
 #include <ingot/runtime/nn/module.h>
@@ -49,6 +52,12 @@ std::string_view Members::take(std::string_view& names) {
   return name;
 }
 
+std::string_view Members::inside(std::string_view call) {
+  const std::size_t open = call.find('('), close = call.rfind(')');
+  std::string_view names = call.substr(open + 1, close - open - 1);
+  return take(names);
+}
+
 std::string Members::item(std::string_view name, std::size_t i) {
   return fmt::format("{}.{}", name, i);
 }
@@ -60,6 +69,8 @@ class Walk {
     std::string name;
     Tensor tensor;
     bool parameter;
+    const Module* lister = nullptr;  // whose INGOT_MODULE names it; none: registered
+    std::size_t prefix = 0;          // of the name: the lister's own
   };
 
   explicit Walk(const Module& root) { enter(const_cast<Module&>(root), ""); }
@@ -69,9 +80,19 @@ class Walk {
 
  private:
   struct Shown final : Members {
-    std::vector<std::pair<std::string, Tensor>> tensors;
+    struct Listed {
+      std::string name;
+      Tensor tensor;
+      bool parameter;
+    };
+    std::vector<Listed> tensors;
     std::vector<std::pair<std::string, Module*>> modules;
-    void tensor(std::string_view name, Tensor& t) override { tensors.emplace_back(name, t); }
+    void tensor(std::string_view name, Tensor& t) override {
+      tensors.push_back({std::string(name), t, t.defined() && t.is_floating_point()});
+    }
+    void buffer(std::string_view name, Tensor& t) override {
+      tensors.push_back({std::string(name), t, false});
+    }
     void module(std::string_view name, Module& m) override { modules.emplace_back(name, &m); }
   };
 
@@ -81,8 +102,10 @@ class Walk {
     const std::string prefix = path.empty() ? "" : path + ".";
     Shown shown;
     module.visit_members(shown);
-    for (auto& [name, t] : shown.tensors) {
-      if (t.defined()) tensors.push_back({prefix + name, t, t.is_floating_point()});
+    for (const Shown::Listed& listed : shown.tensors) {
+      if (!listed.tensor.defined()) continue;
+      tensors.push_back(
+          {prefix + listed.name, listed.tensor, listed.parameter, &module, prefix.size()});
     }
     for (const Module::OwnTensor& own : module.tensors_) {
       if (own.tensor->defined()) {
@@ -103,10 +126,32 @@ class Walk {
 
 namespace {
 
+// A listed floating tensor whose requires_grad is off because nobody has said anything: a forgotten
+// requires_grad_() as likely as a buffer.
+void warn_if_undecided(const Walk::Found& found) {
+  const TensorImpl& t = found.tensor.get();
+  const bool decided = t.requires_grad || (t.autograd != nullptr && t.autograd->chosen);
+  if (found.lister == nullptr || !found.parameter || decided) return;
+  const std::string type = found.lister->type_name();
+  std::string member = found.name.substr(found.prefix);
+  member.resize(std::min(member.size(), member.find('.')));  // of a vector, as it is listed
+  static std::mutex mutex;
+  static std::set<std::string> named;
+  const std::lock_guard lock(mutex);
+  if (!named.insert(type + " " + found.name).second) return;
+  fmt::print(
+      stderr,
+      "ingot: {}, {}, is listed as a parameter of {} and does not require grad, so it will "
+      "not train: call requires_grad_() on it, or requires_grad_(false) if that is meant, or "
+      "list it as buffer({})\n",
+      found.name, describe(t.meta), type, member);
+}
+
 NamedTensors once(const Module& root, bool parameter) {
   std::set<const TensorImpl*> seen;
   NamedTensors result;
   for (Walk::Found& found : Walk(root).tensors) {
+    if (parameter) warn_if_undecided(found);
     if (found.parameter == parameter && seen.insert(found.tensor.impl()).second) {
       result.emplace_back(std::move(found.name), std::move(found.tensor));
     }

@@ -18,6 +18,12 @@ namespace ingot::nn {
 
 class Module;
 
+// buffer(t) in INGOT_MODULE's list: t is state that does not train.
+template <class T>
+struct BufferMember {
+  T& member;
+};
+
 // Handle, and whatever else points to a module.
 template <class H>
 concept ModuleHandle = requires(const H& h) {
@@ -28,11 +34,12 @@ concept ModuleHandle = requires(const H& h) {
 class Members {
  public:
   virtual void tensor(std::string_view name, Tensor& t) = 0;
+  virtual void buffer(std::string_view name, Tensor& t) = 0;
   virtual void module(std::string_view name, Module& m) = 0;
 
-  // list("fc1, fc2", fc1, fc2): tensors, modules, handles, and vectors of these ("fc1.0").
+  // list("fc1, fc2", fc1, fc2): tensors, modules, handles, buffers, and vectors of these ("fc1.0").
   template <class... T>
-  void list([[maybe_unused]] std::string_view names, T&... members) {
+  void list([[maybe_unused]] std::string_view names, T&&... members) {
     (one(take(names), members), ...);
   }
 
@@ -42,7 +49,13 @@ class Members {
  private:
   static std::string_view take(std::string_view& names);
   static std::string item(std::string_view name, std::size_t i);
+  static std::string_view inside(std::string_view call);  // of "buffer(name)"
   void one(std::string_view name, Tensor& t) { tensor(name, t); }
+  void one(std::string_view name, BufferMember<Tensor> b) { buffer(inside(name), b.member); }
+  void one(std::string_view name, BufferMember<std::vector<Tensor>> b) {
+    const std::string_view list = inside(name);
+    for (std::size_t i = 0; i < b.member.size(); ++i) buffer(item(list, i), b.member[i]);
+  }
   void one(std::string_view name, Module& m) { module(name, m); }
   template <ModuleHandle H>
   void one(std::string_view name, H& handle) {
@@ -65,7 +78,9 @@ class Module {
   Module& operator=(const Module&) = delete;
   virtual ~Module() = default;
 
-  // Each tensor once, also where two modules share it. Frozen ones (requires_grad off) included.
+  // Each tensor once, also where two modules share it. Frozen ones (requires_grad off) included; of
+  // a listed one that nobody has called requires_grad_() on, a line on stderr says once that it
+  // will not train.
   std::vector<Tensor> parameters() const;
   NamedTensors named_parameters() const;
   std::vector<Tensor> buffers() const;
@@ -113,6 +128,10 @@ class Module {
  protected:
   virtual void visit_members(Members&) {}
 
+  // For INGOT_MODULE's list: a tensor, or several, that do not train.
+  static BufferMember<Tensor> buffer(Tensor& t) { return {t}; }
+  static BufferMember<std::vector<Tensor>> buffer(std::vector<Tensor>& list) { return {list}; }
+
  private:
   friend class Walk;
   struct Child {
@@ -137,8 +156,10 @@ class Module {
 
 }  // namespace ingot::nn
 
-// INGOT_MODULE(Net, fc1, fc2, scale) inside `struct Net : nn::Module` lists the members that hold
-// state: Tensors (floating ones are parameters, others buffers), modules, handles, vectors of them.
+// INGOT_MODULE(Net, fc1, scale, buffer(mean)) inside `struct Net : nn::Module` lists the members
+// that hold state: Tensors, modules, handles, vectors of them. A floating tensor is a parameter; it
+// trains if it was made with requires_grad_(). buffer(...) says that one is a buffer: part of
+// state_dict() and to(), but not of parameters(). Tensors of other dtypes are buffers anyway.
 // Members may be declared before or after it. A derived class lists its base's members again.
 #define INGOT_MODULE(Type, ...)                                \
   const char* type_name() const override { return #Type; }     \

@@ -131,6 +131,87 @@ TEST(Module, RegisteredMembersCount) {
                "\"n\" is i64; only floating tensors");
 }
 
+struct Scaled : nn::Module {
+  Tensor scale = ones({2});
+  Tensor frozen = ones({2}).requires_grad_(false);
+  Tensor trained = ones({2}).requires_grad_();
+  Tensor steps = zeros({}, kInt64);
+  Tensor absent;
+  INGOT_MODULE(Scaled, scale, frozen, trained, steps, absent)
+};
+
+// A listed tensor about which nothing was said is named once, with what to do; others are not.
+TEST(Module, AParameterThatCannotTrainIsNamedOnce) {
+  struct Outer : nn::Module {
+    Scaled inner;
+    std::vector<Tensor> gains{ones({2}), ones({2}).requires_grad_()};
+    INGOT_MODULE(Outer, inner, gains)
+  };
+  testing::internal::CaptureStderr();
+  Outer net, again;
+  (void)net.state_dict();
+  net.to(kFloat64);
+  net.train();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  const std::vector<Tensor> parameters = net.parameters();
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_NE(text.find("ingot: inner.scale, f64[2], is listed as a parameter of Scaled and does not "
+                      "require grad, so it will not train"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("list it as buffer(scale)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("ingot: gains.0, "), std::string::npos) << text;
+  EXPECT_NE(text.find("list it as buffer(gains)\n"), std::string::npos) << text;
+  EXPECT_EQ(parameters.size(), 5);
+  testing::internal::CaptureStderr();
+  (void)net.parameters();
+  (void)again.named_parameters();
+  optim::SGD sgd(net.parameters(), {.lr = 0.1});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Module, BuffersAreSaidInTheList) {
+  struct Norm : nn::Module {
+    Tensor weight = ones({2}).requires_grad_();
+    Tensor running_mean = zeros({2}), count = zeros({}, kInt64);
+    std::vector<Tensor> history{zeros({2}), ones({2})};
+    INGOT_MODULE(Norm, weight, buffer(running_mean), count, buffer(history))
+    Tensor operator()(const Tensor& x) {
+      {
+        const NoGradGuard no_grad;
+        running_mean.lerp_(x.mean(Dims{0}), 0.5);
+      }
+      return (x - running_mean) * weight;
+    }
+  };
+  struct Net : nn::Module {
+    Norm norm;
+    INGOT_MODULE(Net, norm)
+  } net;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(names(net.named_parameters()), (std::vector<std::string>{"norm.weight"}));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  const std::vector<std::string> buffers{"norm.running_mean", "norm.count", "norm.history.0",
+                                         "norm.history.1"};
+  EXPECT_EQ(names(net.named_buffers()), buffers);
+  const auto state = net.state_dict();
+  EXPECT_EQ(names(state),
+            (std::vector<std::string>{"norm.weight", "norm.running_mean", "norm.count",
+                                      "norm.history.0", "norm.history.1"}));
+  net.norm(ones({3, 2})).sum().backward();
+  optim::SGD sgd(net.parameters(), {.lr = 0.1});
+  sgd.step();
+  EXPECT_EQ(state[1].second.to_vector<double>(), (std::vector<double>{0.5, 0.5}));
+  net.to(kFloat64);
+  EXPECT_EQ(net.norm.running_mean.dtype(), kFloat64);
+  EXPECT_EQ(net.norm.history[1].dtype(), kFloat64);
+  Net other;
+  other.load_state_dict(net.state_dict());
+  EXPECT_EQ(other.norm.running_mean.to_vector<double>(), (std::vector<double>{0.5, 0.5}));
+}
+
 TEST(Module, StateRoundTrip) {
   manual_seed(3);
   Net a, b;
