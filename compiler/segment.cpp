@@ -1,28 +1,7 @@
 #include <ingot/compiler/segment.h>
 #include <ingot/kernels/core/check.h>
-#include <ingot/kernels/ops/structured/composites.h>
-#include <ingot/kernels/ops/structured/indexing.h>
 
 namespace ingot::compiler {
-
-bool may_throw(const OpInfo& op) {
-  using namespace structured;
-  static const OpInfo* const readers_of_indices[] = {&structured_op<IndexSelect>,
-                                                     &structured_op<IndexAdd>,
-                                                     &structured_op<Gather>,
-                                                     &structured_op<ScatterAdd>,
-                                                     &structured_op<Embedding>,
-                                                     &structured_op<EmbeddingBackward>,
-                                                     &structured_op<OneHot>,
-                                                     &structured_op<structured::Index>,
-                                                     &structured_op<IndexPut>,
-                                                     &structured_op<CrossEntropy>,
-                                                     &structured_op<CrossEntropyBackward>};
-  for (const OpInfo* reader : readers_of_indices) {
-    if (*reader == op) return true;
-  }
-  return false;
-}
 
 std::string names_of(const Segment& s, const std::vector<int>& ops) {
   std::string text;

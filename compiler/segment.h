@@ -69,7 +69,7 @@ struct Binding {
 constexpr bool is_narrow(DType t) { return t == DType::f16 || t == DType::bf16; }
 
 // An op whose kernel may refuse its data (an index out of range): it is never removed as dead.
-bool may_throw(const OpInfo& op);
+inline bool may_throw(const OpInfo& op) { return op.reads_indices; }
 
 // "matmul add relu"
 std::string names_of(const Segment& s, const std::vector<int>& ops);

@@ -131,9 +131,9 @@ void launch(const KernelArgs& args, Loc loc) {
 }  // namespace
 
 void run_kernel(const KernelArgs& args, Loc loc) {
-  bool any_elements = false;
-  for (int i = 0; i < args.n_out; ++i) any_elements |= args.out[i].meta->numel() > 0;
-  if (!any_elements) return;
+  bool has_work = args.op.reads_indices;
+  for (int i = 0; i < args.n_out; ++i) has_work |= args.out[i].meta->numel() > 0;
+  if (!has_work) return;
   // Only an op that writes into existing memory can meet its own operands there.
   bool overlap = false;
   for (int i = 0; i < args.n_in && !overlap; ++i) {

@@ -182,6 +182,21 @@ struct Flat {
   }
 };
 
+// Where slices have no elements, or the tensor none: whether each index is one all the same.
+void check(const IndexTensors& all, const IndexOperands& indices) {
+  const Meta& index = indices.meta();
+  const Dims still = Dims::filled(index.dim(), 0);
+  Nest nest(index.sizes);
+  nest.add(nullptr, still, 1);
+  nest.add(nullptr, still, 1);
+  nest.add(indices.data(0), index.strides, item_size(DType::i64));
+  nest.add(nullptr, still, 1);
+  nest.collapse();
+  for_pieces(nest, [&](const Nest& piece) {
+    launch_check({lanes_of(piece), moved(all, piece, indices)});
+  });
+}
+
 void put_direct(const PutTask& task, const Nest& nest, const IndexOperands& indices) {
   for_pieces(nest, [&](const Nest& piece) {
     PutTask part = task;
@@ -259,6 +274,7 @@ void IndexOperands::make_dense() {
 void take(const IndexedAxes& axes, const IndexAccess& access, const BufferView& out,
           const BufferView& x, const IndexOperands& indices) {
   const IndexTensors all = tensors(axes, *x.meta, indices);
+  if (access.sizes.product() == 0) return check(all, indices);
   for_pieces(make_nest(access, out, x, indices, -1), [&](const Nest& piece) {
     TakeTask task{piece.data(IndexLanes::plain), piece.data(IndexLanes::indexed),
                   item_size(x.meta->dtype), lanes_of(piece), moved(all, piece, indices)};
@@ -269,8 +285,8 @@ void take(const IndexedAxes& axes, const IndexAccess& access, const BufferView& 
 
 void put(const IndexedAxes& axes, const IndexAccess& access, const BufferView& x,
          const BufferView& values, IndexOperands& indices, bool add) {
+  if (access.sizes.product() == 0) return check(tensors(axes, *x.meta, indices), indices);
   const Flat flat(access);
-  if (flat.access.sizes.product() == 0) return;
   if (flat.dense_index) indices.make_dense();
   Meta whole = *values.meta;
   whole.sizes = access.sizes;

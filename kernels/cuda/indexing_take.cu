@@ -22,6 +22,16 @@ __global__ void __launch_bounds__(kIndexThreads)
   static_cast<Item*>(out)[at[IndexLanes::plain]] = item;
 }
 
+__global__ void __launch_bounds__(kIndexThreads)
+    check_kernel(const Lanes lanes, const IndexTensors indices) {
+  wait_for_previous();
+  const Unsigned i = blockIdx.x * kIndexThreads + threadIdx.x;
+  if (i >= lanes.lanes.n) return;
+  Int64 at[4];
+  lanes.offsets(i, at);
+  find_place<true>(indices, at[IndexLanes::index]);
+}
+
 template <class Item>
 void launch_items(const TakeTask& task) {
   const Int64 blocks = (Int64(task.lanes.n) + kIndexThreads - 1) / kIndexThreads;
@@ -44,6 +54,11 @@ void launch_take(const TakeTask& task) {
     default:
       return launch_items<Pack<unsigned long long, 2>>(task);
   }
+}
+
+void launch_check(const CheckTask& task) {
+  const Int64 blocks = (Int64(task.lanes.n) + kIndexThreads - 1) / kIndexThreads;
+  launch(check_kernel, {blocks, kIndexThreads}, Lanes(task.lanes), task.indices);
 }
 
 }  // namespace INGOT_ISA

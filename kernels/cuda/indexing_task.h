@@ -1,6 +1,6 @@
 // Reads and writes through index tensors as their CUDA kernels see them.
-// Owns: TakeTask, PutTask and the functions that launch them. Host code without CUDA headers. Must
-// not know: metas, ops.
+// Owns: TakeTask, PutTask, CheckTask and the functions that launch them. Host code without CUDA
+// headers. Must not know: metas, ops.
 #pragma once
 
 #include <ingot/kernels/cuda/fault_site.h>
@@ -59,6 +59,13 @@ struct PutTask {
   IndexTensors indices;
 };
 
+// Every index is looked at, and reported where it names nothing; no element moves. For slices of no
+// elements, over which no other kernel runs. The lanes are those of the positions.
+struct CheckTask {
+  IndexLanes lanes;
+  IndexTensors indices;
+};
+
 // The elements that are written, numbered, in ascending order, and equal ones in the order of
 // positions. Numbers from `limit` on are no elements.
 using IndexKey = unsigned __INT64_TYPE__;
@@ -73,6 +80,7 @@ struct IndexOrder {
 inline namespace INGOT_ISA {
 
 void launch_take(const TakeTask& task);
+void launch_check(const CheckTask& task);
 
 // For few positions: each finds out by itself which others write the same element.
 void launch_put_direct(const PutTask& task);

@@ -62,6 +62,10 @@ struct OpInfo {
   void (*infer)(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset) = nullptr;
   Cost (*cost)(const OpInfo& op, const OpArgs& args, const Meta* out) = nullptr;
 
+  // Bad indices are an IndexError that only the kernel finds: it runs also where the result has no
+  // elements.
+  bool reads_indices = false;
+
   // Elementwise rows only.
   std::uint8_t dtypes = 7;  // DTypeSet: what it computes in
   bool result_is_bool = false;
@@ -106,13 +110,14 @@ class Vjp {
 };
 
 // A structured row has: name, kind, n_in, [n_out], static infer(op, args, out, offset),
-// [static cost], [saves and template vjp]. This makes the OpInfo of a row.
+// [static cost], [reads_indices], [saves and template vjp]. This makes the OpInfo of a row.
 template <class Row>
 constexpr OpInfo structured_info() {
   OpInfo info{.name = Row::name, .kind = Row::kind, .n_in = Row::n_in};
   info.id = structured::id_of<Row>();
   if constexpr (requires { Row::n_out; }) info.n_out = Row::n_out;
   info.infer = &Row::infer;
+  if constexpr (requires { Row::reads_indices; }) info.reads_indices = Row::reads_indices;
   if constexpr (requires { &Row::cost; }) info.cost = &Row::cost;
   return info;
 }

@@ -241,6 +241,59 @@ TEST(EmulatedFaults, NegativeIndicesCountFromTheEndOnlyInIndexAndIndexPut) {
   EXPECT_EQ(fault(), "");
 }
 
+// No thread runs over a row without elements: its index is looked at all the same.
+TEST(EmulatedFaults, IndicesOfEmptyRowsAreFound) {
+  cuda::set_fault_line(Loc::here("net.cpp", 9));
+  const Tensor rows = zeros({3, 0}), nothing = zeros({0});
+  const Tensor good = from_vector(std::vector<i64>{2, 0}, {2});
+  const Tensor bad = from_vector(std::vector<i64>{0, 3}, {2});
+  Attrs first;
+  first.dims = {0};
+  const auto expect_checked = [&](const char* op, const Tensor& x, auto f, const Attrs& attrs) {
+    (void)run(op, f(good), attrs, x);
+    EXPECT_EQ(fault(), "") << op;
+    (void)run(op, f(bad), attrs, x);
+    const std::string text = fault();
+    EXPECT_TRUE(text.starts_with(std::string(op) + ": index 3 is out of range for ")) << text;
+    EXPECT_TRUE(text.ends_with("; at net.cpp:9")) << text;
+  };
+  using Operands = std::vector<Tensor>;
+  const Tensor out = zeros({2, 0});
+  expect_checked("index_select", out, [&](const Tensor& i) { return Operands{rows, i}; }, {});
+  expect_checked("embedding", out, [&](const Tensor& i) { return Operands{rows, i}; }, {});
+  expect_checked(
+      "index", out,
+      [&](const Tensor& i) {
+        return Operands{rows, i};
+      },
+      first);
+  expect_checked("index_add", zeros({3, 0}),
+                 [&](const Tensor& i) {
+                   return Operands{rows, i, out};
+                 },
+                 {});
+  expect_checked("embedding_dense_backward", zeros({3, 0}),
+                 [&](const Tensor& i) {
+                   return Operands{out, i};
+                 },
+                 {});
+  expect_checked(
+      "index_put_", rows,
+      [&](const Tensor& i) {
+        return Operands{rows, out, i};
+      },
+      first);
+  // The tensor itself has no elements.
+  (void)run("scatter_add", {nothing, bad, zeros({2})}, {}, zeros({0}));
+  EXPECT_EQ(fault(), "scatter_add: index 0 is out of range for dim 0 of size 0; at net.cpp:9");
+  // A strided index, and one without dims.
+  const Tensor every = from_vector(std::vector<i64>{0, 9, 3, 9}, {4});
+  (void)run("index_select", {rows, slice(every, 0, 0, 4, 2)}, {}, out);
+  EXPECT_EQ(fault(), "index_select: index 3 is out of range for dim 0 of size 3; at net.cpp:9");
+  (void)run("index_select", {rows, select(bad, 0, 1)}, {}, zeros({1, 0}));
+  EXPECT_NE(fault(), "");
+}
+
 TEST(EmulatedFaults, WritesLeaveOutWhatDoesNotExist) {
   for (const i64 count : {5, 200, 4000}) {
     // Position 1 is bad, and so is 3 by its second index.

@@ -108,6 +108,7 @@ enum class Reduction : int { none, mean, sum };
 struct CrossEntropy {
   static constexpr const char* name = "cross_entropy";
   static constexpr OpKind kind = OpKind::composite;
+  static constexpr bool reads_indices = true;
   static constexpr int n_in = 3;
   static constexpr int n_out = 3;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
@@ -124,6 +125,7 @@ struct CrossEntropy {
 struct CrossEntropyBackward {  // in: dy, logits, target, weight or none, logsumexp, total weight
   static constexpr const char* name = "cross_entropy_backward";
   static constexpr OpKind kind = OpKind::composite;
+  static constexpr bool reads_indices = true;
   static constexpr int n_in = 6;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
   static Cost cost(const OpInfo& op, const OpArgs& args, const Meta* out);

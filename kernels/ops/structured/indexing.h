@@ -1,6 +1,6 @@
 // ROWS: reading and writing by integer tensors. Indices are i64 (i32 is cast before). As in PyTorch
 // negative ones count from the end for Index and IndexPut only; all others refuse them. Out of
-// range is an IndexError found by the kernel before it writes.
+// range is an IndexError found by the kernel before it writes, also where slices have no elements.
 #pragma once
 
 #include <ingot/kernels/ops/op_info.h>
@@ -10,6 +10,7 @@ namespace ingot::structured {
 struct IndexSelect {  // in: x, 1-d or 0-d index; a: axis
   static constexpr const char* name = "index_select";
   static constexpr OpKind kind = OpKind::data;
+  static constexpr bool reads_indices = true;
   static constexpr int n_in = 2;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
   static constexpr SaveMask saves = 0b10;
@@ -23,6 +24,7 @@ struct IndexSelect {  // in: x, 1-d or 0-d index; a: axis
 struct IndexAdd {  // in: x, 1-d index, source; a: axis. x + the source's slices, added in order
   static constexpr const char* name = "index_add";
   static constexpr OpKind kind = OpKind::data;
+  static constexpr bool reads_indices = true;
   static constexpr int n_in = 3;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
   static constexpr SaveMask saves = 0b010;
@@ -36,6 +38,7 @@ struct IndexAdd {  // in: x, 1-d index, source; a: axis. x + the source's slices
 struct Gather {  // in: x, index of the result's shape; a: axis
   static constexpr const char* name = "gather";
   static constexpr OpKind kind = OpKind::data;
+  static constexpr bool reads_indices = true;
   static constexpr int n_in = 2;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
   static constexpr SaveMask saves = 0b10;
@@ -49,6 +52,7 @@ struct Gather {  // in: x, index of the result's shape; a: axis
 struct ScatterAdd {  // in: x, index, source of the index's shape; a: axis. Added in index order
   static constexpr const char* name = "scatter_add";
   static constexpr OpKind kind = OpKind::data;
+  static constexpr bool reads_indices = true;
   static constexpr int n_in = 3;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
   static constexpr SaveMask saves = 0b010;
@@ -62,6 +66,7 @@ struct ScatterAdd {  // in: x, index, source of the index's shape; a: axis. Adde
 struct Embedding {  // in: weight [rows, width], index of any shape -> index.sizes + [width]
   static constexpr const char* name = "embedding";
   static constexpr OpKind kind = OpKind::data;
+  static constexpr bool reads_indices = true;
   static constexpr int n_in = 2;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
   static constexpr SaveMask saves = 0b10;
@@ -74,6 +79,7 @@ struct Embedding {  // in: weight [rows, width], index of any shape -> index.siz
 struct EmbeddingBackward {  // in: dy, index; a: rows. Rows of dy added in index order
   static constexpr const char* name = "embedding_dense_backward";
   static constexpr OpKind kind = OpKind::data;
+  static constexpr bool reads_indices = true;
   static constexpr int n_in = 2;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
   static constexpr SaveMask saves = 0b10;
@@ -89,6 +95,7 @@ struct EmbeddingBackward {  // in: dy, index; a: rows. Rows of dy added in index
 struct OneHot {
   static constexpr const char* name = "one_hot";
   static constexpr OpKind kind = OpKind::data;
+  static constexpr bool reads_indices = true;
   static constexpr int n_in = 2;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
 };
@@ -98,6 +105,7 @@ struct OneHot {
 struct Index {
   static constexpr const char* name = "index";
   static constexpr OpKind kind = OpKind::data;
+  static constexpr bool reads_indices = true;
   static constexpr int n_in = -1;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
   static SaveMask saves_for(int count) { return ((1u << count) - 1u) & ~1u; }
@@ -114,6 +122,7 @@ struct Index {
 struct IndexPut {
   static constexpr const char* name = "index_put_";
   static constexpr OpKind kind = OpKind::data;
+  static constexpr bool reads_indices = true;
   static constexpr int n_in = -1;
   static void infer(const OpInfo& op, const OpArgs& args, Meta* out, i64* offset);
   static SaveMask saves_for(int count) { return ((1u << count) - 1u) & ~3u; }
