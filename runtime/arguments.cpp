@@ -15,6 +15,7 @@ bool fits(Scalar value) {
     return v >= static_cast<double>(least) &&
            (sizeof(T) == 8 ? v < static_cast<double>(most) : v <= static_cast<double>(most));
   }
+  if (value.above_i64()) return false;
   const i64 v = value.to_int();
   // A negative one of an unsigned type wraps, as in C.
   return (least == 0 ? v >= -static_cast<i64>(most) : v >= static_cast<i64>(least)) &&

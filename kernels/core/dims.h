@@ -1,10 +1,13 @@
 // Dims: up to 8 sizes, strides or axes, stored inline. Scalar: a host number with its kind.
-// Owns: these two value types, public. Must not know: tensors, dtypes' kernels.
+// Owns: these two value types and which C++ types count as numbers, public. Must not know: tensors,
+// dtypes' kernels.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -16,11 +19,36 @@ namespace ingot {
 using i64 = std::int64_t;
 inline constexpr int kMaxDims = 8;
 
+// Integers of up to 64 bits, characters, and enums that convert to integers by themselves; not
+// bool.
+template <class T>
+concept Integer = ((std::integral<T> && !std::same_as<T, bool>) ||
+                   std::is_enum_v<T>)&&std::is_convertible_v<T, i64> &&
+                  sizeof(T) <= sizeof(i64);
+
+template <class T>
+concept Number = std::floating_point<T> || std::same_as<T, bool> || Integer<T>;
+
+// Unsigned 64-bit values that no i64 holds become the largest one: as a size or an index that is an
+// error, where -1 would mean something.
+template <Integer I>
+constexpr i64 saturated(I i) {
+  if constexpr (std::is_enum_v<I>) {
+    return saturated(static_cast<std::underlying_type_t<I>>(i));
+  } else {
+    constexpr i64 most = std::numeric_limits<i64>::max();
+    if constexpr (std::is_unsigned_v<I> && sizeof(I) == sizeof(i64)) {
+      if (i > static_cast<I>(most)) return most;
+    }
+    return static_cast<i64>(i);
+  }
+}
+
 // Any integer as one entry of Dims: `{v.size() / 4, -1}` does not narrow, `true` does not convert.
 struct Dim {
   i64 v;
-  template <std::integral I>
-  requires(!std::same_as<I, bool>) constexpr Dim(I i) : v(static_cast<i64>(i)) {}
+  template <Integer I>
+  constexpr Dim(I i) : v(saturated(i)) {}
 };
 
 class Dims {
@@ -34,8 +62,10 @@ class Dims {
     if (dims.size() > kMaxDims) too_many(loc);
     for (i64 d : dims) v_[size_++] = d;
   }
-  template <std::integral I>
-  requires(!std::same_as<I, bool>) Dims(I i) { push_back(static_cast<i64>(i)); }
+  template <Integer I>
+  Dims(I i) {
+    push_back(saturated(i));
+  }
   static Dims filled(int n, i64 value) {
     Dims d;
     for (int i = 0; i < n; ++i) d.push_back(value);
@@ -81,6 +111,8 @@ class Dims {
     return true;
   }
 
+  friend std::ostream& operator<<(std::ostream& out, const Dims& dims);  // [2, 3]
+
   // A Dims is copied a few times in every op: half of it is enough for most, without a loop.
   constexpr Dims(const Dims& o) : size_(o.size_) { copy_entries(o); }
   constexpr Dims& operator=(const Dims& o) {
@@ -114,31 +146,65 @@ class Scalar {
  public:
   enum class Kind : std::uint8_t { boolean, integer, floating };
   constexpr Scalar() = default;
-  template <class T>
-  requires std::is_arithmetic_v<T>
+  template <Number T>
   constexpr Scalar(T value) {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_enum_v<T>) {
+      *this = Scalar(static_cast<std::underlying_type_t<T>>(value));
+    } else if constexpr (std::is_floating_point_v<T>) {
       kind_ = Kind::floating;
       d_ = static_cast<double>(value);
     } else {
       kind_ = std::is_same_v<T, bool> ? Kind::boolean : Kind::integer;
       i_ = static_cast<i64>(value);
+      if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(i64)) above_i64_ = i_ < 0;
     }
   }
   constexpr Kind kind() const { return kind_; }
   constexpr bool is_floating() const { return kind_ == Kind::floating; }
-  constexpr double to_double() const { return is_floating() ? d_ : static_cast<double>(i_); }
+  // An unsigned integer of 2^63 or more: floating dtypes take it, no integer dtype does.
+  constexpr bool above_i64() const { return above_i64_; }
+  constexpr double to_double() const {
+    if (is_floating()) return d_;
+    return above_i64_ ? static_cast<double>(static_cast<std::uint64_t>(i_))
+                      : static_cast<double>(i_);
+  }
   // Floating values truncate toward zero; out of range saturates and NaN is 0.
   i64 to_int() const;
+  // The same for any type of number; bool: whether it is not 0.
+  template <Number T>
+  T to() const;
   std::string str() const;
   bool operator==(const Scalar& o) const;  // same kind, same bits
+  friend std::ostream& operator<<(std::ostream& out, const Scalar& s);
 
  private:
+  std::uint64_t to_unsigned() const;  // to_int() for the range of u64
+
   Kind kind_ = Kind::integer;
+  bool above_i64_ = false;  // i_ holds the bits of a std::uint64_t
   union {
     i64 i_ = 0;
     double d_;
   };
 };
+
+template <Number T>
+T Scalar::to() const {
+  if constexpr (std::is_enum_v<T>) {
+    return static_cast<T>(to<std::underlying_type_t<T>>());
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return to_double() != 0;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return is_floating() || above_i64_ ? static_cast<T>(to_double()) : static_cast<T>(i_);
+  } else if constexpr (std::is_unsigned_v<T>) {
+    constexpr std::uint64_t most = std::numeric_limits<T>::max();
+    const std::uint64_t v = to_unsigned();
+    return static_cast<T>(v < most ? v : most);
+  } else {
+    constexpr i64 least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+    const i64 v = to_int();
+    return static_cast<T>(v < least ? least : v > most ? most : v);
+  }
+}
 
 }  // namespace ingot

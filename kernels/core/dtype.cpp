@@ -1,9 +1,16 @@
+#include <ostream>
 #include <string_view>
 
 #include <ingot/kernels/core/check_at.h>
 #include <ingot/kernels/core/dtype.h>
 
 namespace ingot {
+
+std::ostream& operator<<(std::ostream& out, DType t) { return out << name(t); }
+std::ostream& operator<<(std::ostream& out, DeviceType t) {
+  return out << (t == DeviceType::cpu ? "cpu" : "cuda");
+}
+std::ostream& operator<<(std::ostream& out, const Device& d) { return out << d.str(); }
 
 Device::Device(const char* text, Loc loc) {
   std::string_view s = text == nullptr ? "" : text;

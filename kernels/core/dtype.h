@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 
 #include <ingot/kernels/core/error.h>
@@ -37,6 +38,8 @@ constexpr const char* name(DType t) {
   return names[static_cast<int>(t)];
 }
 
+std::ostream& operator<<(std::ostream& out, DType t);  // its name
+
 // 0 bool, 1 integer, 2 floating: what promotion compares first.
 constexpr int category(DType t) { return is_floating_point(t) ? 2 : is_integral(t) ? 1 : 0; }
 
@@ -59,6 +62,7 @@ constexpr DType compute_type(DType t) {
 
 enum class DeviceType : std::uint8_t { cpu, cuda };
 inline constexpr DeviceType kCPU = DeviceType::cpu, kCUDA = DeviceType::cuda;
+std::ostream& operator<<(std::ostream& out, DeviceType t);  // "cpu" or "cuda"
 
 // Where bytes live. Text form: "cpu", "cuda" (= "cuda:0"), "cuda:1"; anything else is an Error, and
 // so is an index below 0 or above 99, or another than 0 of the CPU.
@@ -77,6 +81,7 @@ class Device {
   constexpr bool is_cpu() const { return type_ == DeviceType::cpu; }
   std::string str() const;
   constexpr bool operator==(const Device&) const = default;
+  friend std::ostream& operator<<(std::ostream& out, const Device& d);  // its str()
 
  private:
   [[noreturn]] static void refuse(DeviceType type, int index, Loc loc);

@@ -135,7 +135,7 @@ void fill_elements(const BufferView& to, const void* value) {
 void store_scalar(Scalar s, DType dtype, void* to) {
   const double real = s.to_double();
   const i64 whole = s.to_int();
-  if (s.is_floating()) {
+  if (s.is_floating() || s.above_i64()) {
     cast_of(DType::f64, dtype)(1, to, &real);
   } else {
     cast_of(DType::i64, dtype)(1, to, &whole);
