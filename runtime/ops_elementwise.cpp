@@ -76,11 +76,16 @@ Tensor run(const OpInfo& op, const Tensor* mask, const Operand* operands, int n,
   bool any_tensor = false;
   if (mask != nullptr) in[count++] = mask;
   for (int i = 0; i < n; ++i) {
+    // Integers wrap in arithmetic; what is no i64 has no value to wrap.
+    if (operands[i].scalar.above_i64()) [[unlikely]]
+      check_fits(op.name, operands[i].scalar, dtype, loc);
     if (operands[i].tensor != nullptr) {
       in[count] = cast(*operands[i].tensor, dtype, &casts[count], loc);
       any_tensor = true;
     } else if (i + 1 == n && !any_tensor) {
-      casts[count] = scalar_tensor(operands[i].scalar, TensorOptions(dtype), loc);
+      // There is no other operand to say where, unless the mask does.
+      const Device device = mask != nullptr ? mask->device() : default_device();
+      casts[count] = scalar_tensor(operands[i].scalar, TensorOptions(dtype, device), loc);
       in[count] = &casts[count];
     } else {
       in[count] = nullptr;
@@ -106,16 +111,15 @@ Tensor elementwise(const OpInfo& op, const Operand (&operands)[N], Loc loc) {
   return run(op, nullptr, operands, N, dtype, -1, loc);
 }
 
+// `called` is the op's name with its underscore.
 template <int N>
-Tensor& elementwise_(const OpInfo& op, Tensor& self, const Operand (&operands)[N], Loc loc) {
+Tensor& elementwise_(const char* called, const OpInfo& op, Tensor& self,
+                     const Operand (&operands)[N], Loc loc) {
   DType dtype = result_type(operands, N);
   if (op.needs_floating && !is_floating_point(dtype)) dtype = DType::f32;
-  if (category(dtype) > category(self.dtype())) {
-    const std::string in_place = std::string(op.name) + "_";
-    detail::fail_at<Error>(in_place.c_str(), loc, "the result is {}, which {} cannot hold",
-                           name(dtype), describe(self.meta()));
-  }
-  (void)run(op, nullptr, operands, N, self.dtype(), 0, loc);
+  INGOT_CHECK_AT(called, loc, category(dtype) <= category(self.dtype()),
+                 "the result is {}, which {} cannot hold", name(dtype), describe(self.meta()));
+  as_op(called, [&] { (void)run(op, nullptr, operands, N, self.dtype(), 0, loc); });
   return self;
 }
 
@@ -157,10 +161,10 @@ Tensor unary(const Tensor& x, Loc loc) {
 }
 
 template <class Row>
-Tensor& unary_(Tensor& x, Loc loc) {
-  (void)given(x, elementwise_op<Row>.name, loc);
+Tensor& unary_(const char* called, Tensor& x, Loc loc) {
+  (void)given(x, called, loc);
   Operand operands[] = {{&x, {}}};
-  return elementwise_(elementwise_op<Row>, x, operands, loc);
+  return elementwise_(called, elementwise_op<Row>, x, operands, loc);
 }
 
 template <class Row>
@@ -169,11 +173,10 @@ Tensor binary(const Arg& a, const Arg& b) {
 }
 
 template <class Row>
-Tensor& binary_(Tensor& x, const Arg& other) {
-  const char* name = elementwise_op<Row>.name;
-  (void)given(x, name, other.loc);
-  Operand operands[] = {{&x, {}}, operand(name, other)};
-  return elementwise_(elementwise_op<Row>, x, operands, other.loc);
+Tensor& binary_(const char* called, Tensor& x, const Arg& other) {
+  (void)given(x, called, other.loc);
+  Operand operands[] = {{&x, {}}, operand(called, other)};
+  return elementwise_(called, elementwise_op<Row>, x, operands, other.loc);
 }
 
 }  // namespace
@@ -228,7 +231,7 @@ INGOT_UNARY(isnan, IsNan)
 #undef INGOT_UNARY
 
 #define INGOT_UNARY_WRITES(function, Row) \
-  Tensor& Tensor::function(Loc loc) { return unary_<rows::Row>(*this, loc); }
+  Tensor& Tensor::function(Loc loc)& { return unary_<rows::Row>(#function, *this, loc); }
 INGOT_UNARY_WRITES(neg_, Neg)
 INGOT_UNARY_WRITES(abs_, Abs)
 INGOT_UNARY_WRITES(exp_, Exp)
@@ -269,6 +272,7 @@ INGOT_BINARY(operator+, Add)
 INGOT_BINARY(operator-, Sub)
 INGOT_BINARY(operator*, Mul)
 INGOT_BINARY(operator/, Div)
+INGOT_BINARY(operator%, Remainder)
 INGOT_BINARY(operator==, Eq)
 INGOT_BINARY(operator!=, Ne)
 INGOT_BINARY(operator<, Lt)
@@ -279,8 +283,10 @@ INGOT_BINARY(operator&&, LogicalAnd)
 INGOT_BINARY(operator||, LogicalOr)
 #undef INGOT_BINARY
 
-#define INGOT_BINARY_WRITES(function, Row) \
-  Tensor& Tensor::function(const Arg& other) { return binary_<rows::Row>(*this, other); }
+#define INGOT_BINARY_WRITES(function, Row)              \
+  Tensor& Tensor::function(const Arg& other)& {         \
+    return binary_<rows::Row>(#function, *this, other); \
+  }
 INGOT_BINARY_WRITES(add_, Add)
 INGOT_BINARY_WRITES(sub_, Sub)
 INGOT_BINARY_WRITES(mul_, Mul)
@@ -321,17 +327,18 @@ Tensor clamp(const Tensor& x, std::optional<Scalar> min, std::optional<Scalar> m
                      operands, loc);
 }
 
-Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max, Loc loc) {
+Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max, Loc loc) & {
   (void)given(*this, "clamp_", loc);
   if (min && max) {
     Operand operands[] = {{this, {}}, {nullptr, *min}, {nullptr, *max}};
     check_numbers("clamp_", operands, result_type(operands, 3), loc);
-    return elementwise_(elementwise_op<rows::Clamp>, *this, operands, loc);
+    return elementwise_("clamp_", elementwise_op<rows::Clamp>, *this, operands, loc);
   }
   INGOT_CHECK_AT("clamp_", loc, min || max, "neither min nor max is given");
   Operand operands[] = {{this, {}}, {nullptr, min ? *min : *max}};
   check_numbers("clamp_", operands, result_type(operands, 2), loc);
-  return elementwise_(min ? elementwise_op<rows::ClampMin> : elementwise_op<rows::ClampMax>, *this,
+  return elementwise_("clamp_",
+                      min ? elementwise_op<rows::ClampMin> : elementwise_op<rows::ClampMax>, *this,
                       operands, loc);
 }
 
@@ -341,10 +348,10 @@ Tensor lerp(const Tensor& start, const Tensor& end, const Arg& weight) {
   return elementwise(elementwise_op<rows::Lerp>, operands, weight.loc);
 }
 
-Tensor& Tensor::lerp_(const Tensor& end, const Arg& weight) {
+Tensor& Tensor::lerp_(const Tensor& end, const Arg& weight) & {
   Operand operands[] = {operand("lerp_", {*this, weight.loc}), operand("lerp_", {end, weight.loc}),
                         operand("lerp_", weight)};
-  return elementwise_(elementwise_op<rows::Lerp>, *this, operands, weight.loc);
+  return elementwise_("lerp_", elementwise_op<rows::Lerp>, *this, operands, weight.loc);
 }
 
 // The rows take the scalar last.
@@ -356,12 +363,12 @@ Tensor addcmul(const Tensor& x, const Tensor& t1, const Tensor& t2, Scalar value
   return elementwise(elementwise_op<rows::Addcmul>, operands, loc);
 }
 
-Tensor& Tensor::addcmul_(const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) {
+Tensor& Tensor::addcmul_(const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) & {
   Operand operands[] = {operand("addcmul_", {*this, loc}),
                         operand("addcmul_", {t1, loc}),
                         operand("addcmul_", {t2, loc}),
                         {nullptr, value}};
-  return elementwise_(elementwise_op<rows::Addcmul>, *this, operands, loc);
+  return elementwise_("addcmul_", elementwise_op<rows::Addcmul>, *this, operands, loc);
 }
 
 Tensor addcdiv(const Tensor& x, const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) {
@@ -372,12 +379,12 @@ Tensor addcdiv(const Tensor& x, const Tensor& t1, const Tensor& t2, Scalar value
   return elementwise(elementwise_op<rows::Addcdiv>, operands, loc);
 }
 
-Tensor& Tensor::addcdiv_(const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) {
+Tensor& Tensor::addcdiv_(const Tensor& t1, const Tensor& t2, Scalar value, Loc loc) & {
   Operand operands[] = {operand("addcdiv_", {*this, loc}),
                         operand("addcdiv_", {t1, loc}),
                         operand("addcdiv_", {t2, loc}),
                         {nullptr, value}};
-  return elementwise_(elementwise_op<rows::Addcdiv>, *this, operands, loc);
+  return elementwise_("addcdiv_", elementwise_op<rows::Addcdiv>, *this, operands, loc);
 }
 
 }  // namespace ingot
