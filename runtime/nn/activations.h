@@ -45,7 +45,7 @@ struct GELU : Handle<GELUImpl> {
 
 // Axes start..end become one; Flatten() keeps axis 0, the batch.
 struct FlattenImpl : Module {
-  explicit FlattenImpl(int start = 1, int end = -1) : start(start), end(end) {}
+  explicit FlattenImpl(Int first = 1, Int last = -1) : start(first), end(last) {}
   Tensor forward(const Tensor& x, Loc loc = Loc::here()) const;
   int start, end;
   INGOT_MODULE(Flatten)

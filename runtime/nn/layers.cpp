@@ -11,7 +11,7 @@ void empty_handle(Loc loc) {
   detail::fail_at<Error>("nn", loc, "the module handle is empty; it was made from nullptr");
 }
 
-LinearImpl::LinearImpl(i64 in, i64 out, bool with_bias, TensorOptions options, Loc loc) {
+LinearImpl::LinearImpl(i64 in, i64 out, Flag with_bias, TensorOptions options, Loc loc) {
   INGOT_CHECK_AT("Linear", loc, in >= 0 && out >= 0, "the sizes must not be negative, got {} -> {}",
                  in, out);
   weight = empty({out, in}, options, loc).requires_grad_(true, loc);
@@ -61,7 +61,7 @@ Tensor LayerNormImpl::forward(const Tensor& x, Loc loc) const {
   return layer_norm(x, normalized_shape, weight, bias, options.eps, loc);
 }
 
-DropoutImpl::DropoutImpl(double p, Loc loc) : p(p) {
+DropoutImpl::DropoutImpl(Real probability, Loc loc) : p(probability) {
   INGOT_CHECK_AT("Dropout", loc, p >= 0 && p <= 1, "p must lie in [0, 1], got {}", p);
 }
 

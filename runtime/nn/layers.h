@@ -12,7 +12,7 @@ namespace ingot::nn {
 // a = sqrt(5), which after K. He et al., "Delving deep into rectifiers", ICCV 2015, has the bound
 // sqrt(6 / ((1 + a^2) in)).
 struct LinearImpl : Module {
-  LinearImpl(i64 in, i64 out, bool with_bias = true, TensorOptions options = {},
+  LinearImpl(i64 in, i64 out, Flag with_bias = true, TensorOptions options = {},
              Loc loc = Loc::here());
   Tensor forward(const Tensor& x, Loc loc = Loc::here()) const;
   void reset_parameters(Loc loc = Loc::here());
@@ -22,7 +22,7 @@ struct LinearImpl : Module {
 };
 struct Linear : Handle<LinearImpl> {
   Linear(std::nullptr_t) : Handle(nullptr) {}
-  Linear(i64 in, i64 out, bool bias = true, TensorOptions options = {}, Loc loc = Loc::here())
+  Linear(i64 in, i64 out, Flag bias = true, TensorOptions options = {}, Loc loc = Loc::here())
       : Handle(in, out, bias, options, loc) {}
 };
 
@@ -62,6 +62,10 @@ struct LayerNormImpl : Module {
 };
 struct LayerNorm : Handle<LayerNormImpl> {
   LayerNorm(std::nullptr_t) : Handle(nullptr) {}
+  // Of braces: norm({64}), which otherwise might also be a copy of a LayerNorm made of 64.
+  LayerNorm(std::initializer_list<Dim> normalized_shape, LayerNormOptions options = {},
+            TensorOptions tensor_options = {}, Loc loc = Loc::here())
+      : LayerNorm(Dims(normalized_shape, loc), options, tensor_options, loc) {}
   LayerNorm(Dims normalized_shape, LayerNormOptions options = {}, TensorOptions tensor_options = {},
             Loc loc = Loc::here())
       : Handle(normalized_shape, options, tensor_options, loc) {}
@@ -69,7 +73,7 @@ struct LayerNorm : Handle<LayerNormImpl> {
 
 // In training each element is 0 with probability p and else divided by 1 - p; in eval() x itself.
 struct DropoutImpl : Module {
-  explicit DropoutImpl(double p = 0.5, Loc loc = Loc::here());
+  explicit DropoutImpl(Real p = 0.5, Loc loc = Loc::here());
   Tensor forward(const Tensor& x, Loc loc = Loc::here()) const;
 
   double p;
@@ -77,7 +81,7 @@ struct DropoutImpl : Module {
 };
 struct Dropout : Handle<DropoutImpl> {
   Dropout(std::nullptr_t) : Handle(nullptr) {}
-  Dropout(double p = 0.5, Loc loc = Loc::here()) : Handle(p, loc) {}
+  Dropout(Real p = 0.5, Loc loc = Loc::here()) : Handle(p, loc) {}
 };
 
 }  // namespace ingot::nn

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <ingot/runtime/nn/call.h>
 #include <ingot/runtime/tensor.h>
 
 namespace ingot::nn {
@@ -125,6 +126,14 @@ class Module {
   }
   virtual const char* type_name() const { return "Module"; }
 
+  // net(x), of a class that has no INGOT_MODULE.
+  template <class... A>
+  void operator()(const A&...) const {
+    static_assert(sizeof...(A) < 0,
+                  "write net.forward(x), or INGOT_MODULE(Net, members...) in the "
+                  "class; then net(x) is a call of forward()");
+  }
+
  protected:
   virtual void visit_members(Members&) {}
 
@@ -161,8 +170,16 @@ class Module {
 // trains if it was made with requires_grad_(). buffer(...) says that one is a buffer: part of
 // state_dict() and to(), but not of parameters(). Tensors of other dtypes are buffers anyway.
 // Members may be declared before or after it. A derived class lists its base's members again.
-#define INGOT_MODULE(Type, ...)                                \
-  const char* type_name() const override { return #Type; }     \
-  void visit_members(::ingot::nn::Members& members) override { \
-    members.list(#__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__);     \
+// net(x) is then net.forward(x) as a call of a handle is, and net(x, y) forward(x, y): no
+// templates, which classes inside of functions cannot have.
+#define INGOT_MODULE(Type, ...)                                             \
+  const char* type_name() const override { return #Type; }                  \
+  void visit_members(::ingot::nn::Members& members) override {              \
+    members.list(#__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__);                  \
+  }                                                                         \
+  decltype(auto) operator()(::ingot::TensorAt x) {                          \
+    return ::ingot::nn::call_if_possible(*this, x.loc, x.tensor);           \
+  }                                                                         \
+  decltype(auto) operator()(::ingot::TensorAt x, ::ingot::TensorAt y) {     \
+    return ::ingot::nn::call_if_possible(*this, x.loc, x.tensor, y.tensor); \
   }
