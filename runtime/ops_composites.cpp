@@ -6,6 +6,7 @@
 #include <ingot/runtime/arguments.h>
 #include <ingot/runtime/config.h>
 #include <ingot/runtime/internal_ops.h>
+#include <ingot/runtime/warning.h>
 
 namespace ingot {
 
@@ -53,6 +54,9 @@ Tensor matmul(const Tensor& a, const Tensor& b, Loc loc) {
 
 Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha,
              Loc loc) {
+  for (Scalar s : {beta, alpha}) {
+    if (s.above_i64() && a.defined()) check_fits("addmm", s, a.dtype(), loc);
+  }
   Attrs attrs;
   attrs.add_scalar(beta.to_double());
   attrs.add_scalar(alpha.to_double());
@@ -64,10 +68,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Loc loc
   return composite<structured::Linear>({&x, &weight, optional(bias)}, product_attrs(x), loc);
 }
 
-Tensor softmax(const Tensor& x, int axis, Loc loc) {
+Tensor softmax(const Tensor& x, Int axis, Loc loc) {
   return along_axis<structured::Softmax>(x, axis, {&x}, loc);
 }
-Tensor log_softmax(const Tensor& x, int axis, Loc loc) {
+Tensor log_softmax(const Tensor& x, Int axis, Loc loc) {
   return along_axis<structured::LogSoftmax>(x, axis, {&x}, loc);
 }
 Tensor softmax_backward(const Tensor& dy, const Tensor& y, int axis, Loc loc) {
@@ -78,7 +82,7 @@ Tensor log_softmax_backward(const Tensor& dy, const Tensor& y, int axis, Loc loc
 }
 
 Tensor layer_norm(const Tensor& x, Dims normalized, const Tensor& weight, const Tensor& bias,
-                  double eps, Loc loc) {
+                  Real eps, Loc loc) {
   int lead = given(x, "layer_norm", loc).dim() - normalized.size();
   bool fits = lead >= 0 && !normalized.empty();
   for (int i = 0; fits && i < normalized.size(); ++i) fits = x.sizes()[lead + i] == normalized[i];
@@ -86,7 +90,7 @@ Tensor layer_norm(const Tensor& x, Dims normalized, const Tensor& weight, const 
                  to_string(normalized));
   Attrs attrs;
   attrs.c = normalized.size();
-  attrs.add_scalar(eps);
+  attrs.add_scalar(double{eps});
   const Tensor* in[] = {&x, optional(weight), optional(bias)};
   Tensor out[3];
   as_op("layer_norm", [&] {
@@ -114,7 +118,8 @@ std::pair<Tensor, Tensor> layer_norm_backward_params(const Tensor& dy, const Ten
   return {out[0], out[1]};
 }
 
-Tensor dropout(const Tensor& x, double p, bool training, Loc loc) {
+Tensor dropout(const Tensor& x, Real probability, Flag training, Loc loc) {
+  const double p = probability;
   INGOT_CHECK_AT("dropout", loc, p >= 0 && p <= 1, "p must be in [0, 1], got {}", p);
   if (!training || p == 0) return given(x, "dropout", loc);
   Attrs attrs;
@@ -155,6 +160,12 @@ Tensor cross_entropy_backward(const Tensor& dy, const Tensor& logits, const Tens
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Loc loc) {
+  (void)given(x, "mse_loss", loc), (void)given(target, "mse_loss", loc);
+  if (!(x.sizes() == target.sizes())) [[unlikely]]
+    warn_once("mse_loss", loc,
+              fmt::format("the shapes {} and {} differ and will be broadcast; give both the same "
+                          "shape, or expand() the one that is meant to repeat",
+                          to_string(x.sizes()), to_string(target.sizes())));
   return as_op("mse_loss", [&] { return mean(square(sub(x, Arg(target, loc)), loc), loc); });
 }
 

@@ -129,6 +129,11 @@ Tensor zeros_geometry(const Tensor& dy, const Meta& m, Loc loc) {
 Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options, Loc loc) {
   double elements = 0;
   bool floating = start.is_floating() || end.is_floating() || step.is_floating();
+  for (Scalar s : {start, end, step}) {
+    if (!s.above_i64()) continue;
+    check_fits("arange", s, options.has_dtype() || floating ? options.dtype() : DType::i64, loc);
+    floating = true;
+  }
   INGOT_CHECK_AT("arange", loc, step.to_double() != 0, "the step is 0");
   if (floating) {
     elements = std::ceil((end.to_double() - start.to_double()) / step.to_double());
@@ -195,11 +200,11 @@ Tensor randperm(i64 n, TensorOptions options, Loc loc) {
   return with_grad("randperm", std::move(out), options, loc);
 }
 
-Tensor& Tensor::uniform_(double low, double high, Loc loc) {
+Tensor& Tensor::uniform_(Real low, Real high, Loc loc) & {
   write_random<structured::UniformFill>(*this, low, high, loc);
   return *this;
 }
-Tensor& Tensor::normal_(double mean, double std, Loc loc) {
+Tensor& Tensor::normal_(Real mean, Real std, Loc loc) & {
   write_random<structured::NormalFill>(*this, mean, std, loc);
   return *this;
 }
@@ -222,7 +227,7 @@ Tensor Tensor::to(TensorOptions options, Loc loc) const {
 Tensor Tensor::cpu(Loc loc) const {
   return as_op("cpu", [&] { return to(TensorOptions(kCPU), loc); });
 }
-Tensor Tensor::cuda(int index, Loc loc) const {
+Tensor Tensor::cuda(Int index, Loc loc) const {
   return as_op("cuda", [&] { return to(TensorOptions(Device(kCUDA, index, loc)), loc); });
 }
 
@@ -243,13 +248,13 @@ Tensor contiguous(const Tensor& x, Loc loc) {
   return dispatch({structured_op<structured::Clone>, in, 1, attrs, loc});
 }
 
-Tensor& Tensor::copy_(const Tensor& source, Loc loc) {
+Tensor& Tensor::copy_(const Tensor& source, Loc loc) & {
   const Tensor* in[] = {this, &source};
   (void)dispatch({structured_op<structured::Copy>, in, 2, Attrs{}, loc, kCPU, 0});
   return *this;
 }
 
-Tensor& Tensor::fill_(Scalar value, Loc loc) {
+Tensor& Tensor::fill_(Scalar value, Loc loc) & {
   if (defined()) check_fits("fill_", value, dtype(), loc);
   Attrs attrs;
   attrs.add_scalar(value);
@@ -258,7 +263,7 @@ Tensor& Tensor::fill_(Scalar value, Loc loc) {
   return *this;
 }
 
-Tensor& Tensor::zero_(Loc loc) {
+Tensor& Tensor::zero_(Loc loc) & {
   return as_op("zero_", [&]() -> Tensor& { return fill_(0, loc); });
 }
 
@@ -270,7 +275,7 @@ void Tensor::operator=(const Arg& value) && {
   }
 }
 
-Tensor cat(const std::vector<Tensor>& tensors, int axis, Loc loc) {
+Tensor cat(const std::vector<Tensor>& tensors, Int axis, Loc loc) {
   INGOT_CHECK_AT("cat", loc, !tensors.empty(), "no tensors given");
   for (const Tensor& t : tensors) (void)given(t, "cat", loc);
   DType dtype = tensors[0].dtype();
@@ -286,14 +291,13 @@ Tensor cat(const std::vector<Tensor>& tensors, int axis, Loc loc) {
       {structured_op<structured::Cat>, in.data(), static_cast<int>(in.size()), attrs, loc});
 }
 
-Tensor stack(const std::vector<Tensor>& tensors, int axis, Loc loc) {
+Tensor stack(const std::vector<Tensor>& tensors, Int axis, Loc loc) {
   INGOT_CHECK_AT("stack", loc, !tensors.empty(), "no tensors given");
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) (void)given(t, "stack", loc);
   return as_op("stack", [&] {
     for (const Tensor& t : tensors) rows.push_back(unsqueeze(t, axis, loc));
-    if (axis < 0) axis += rows[0].dim();
-    return cat(rows, axis, loc);
+    return cat(rows, axis < 0 ? axis + rows[0].dim() : int{axis}, loc);
   });
 }
 

@@ -28,26 +28,37 @@ struct Resolved {
   std::vector<Tensor> indices;  // one for each axis
 };
 
-Resolved resolve(const Tensor& self, const std::vector<Index>& entries, Loc loc) {
-  // A mask is the index tensors of its true elements, one for each axis that it spans.
-  std::vector<Index> flat;
+// Indices without masks: one is the index tensors of its true elements, one for each axis that it
+// spans.
+struct Flat {
+  std::vector<Index> entries;
   std::vector<i64> mask_sizes;  // of each entry: what a mask's axis must fit, or -1
-  (void)given(self, "index", loc);
+};
+
+Flat without_masks(const std::vector<Index>& entries, Loc loc) {
+  Flat flat;
   for (const Index& e : entries) {
     if (e.by_tensor) (void)given(e.tensor, "index", loc);
     if (!e.tensor.defined() || e.tensor.dtype() != DType::boolean) {
-      flat.push_back(e.tensor.defined() ? Index(as_index(e.tensor, loc)) : e);
-      mask_sizes.push_back(-1);
+      flat.entries.push_back(e.tensor.defined() ? Index(as_index(e.tensor, loc)) : e);
+      flat.mask_sizes.push_back(-1);
       continue;
     }
     INGOT_CHECK_AT_AS(IndexError, "index", loc, e.tensor.dim() > 0,
                       "a 0-d mask stands for no axis; use where()");
     Tensor positions = nonzero(e.tensor, loc);
     for (int d = 0; d < e.tensor.dim(); ++d) {
-      flat.push_back(select(positions, 1, d, loc));
-      mask_sizes.push_back(e.tensor.size(d));
+      flat.entries.push_back(select(positions, 1, d, loc));
+      flat.mask_sizes.push_back(e.tensor.size(d));
     }
   }
+  return flat;
+}
+
+Resolved resolve(const Tensor& self, const Flat& given_indices, Loc loc) {
+  (void)given(self, "index", loc);
+  const std::vector<Index>& flat = given_indices.entries;
+  const std::vector<i64>& mask_sizes = given_indices.mask_sizes;
   int consumed = 0, ellipses = 0;
   for (const Index& e : flat) {
     bool takes_axis = e.tensor.defined() || e.view.kind == ViewIndex::Kind::index ||
@@ -115,22 +126,22 @@ void put(const Tensor& x, const Dims& axes, const Tensor* indices, const Tensor&
 
 }  // namespace
 
-Tensor index_select(const Tensor& x, int axis, const Tensor& index, Loc loc) {
+Tensor index_select(const Tensor& x, Int axis, const Tensor& index, Loc loc) {
   Tensor i = as_index(index, loc);
   return axis_op<structured::IndexSelect>(axis, x, {&x, &i}, loc);
 }
 
-Tensor index_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source, Loc loc) {
+Tensor index_add(const Tensor& x, Int axis, const Tensor& index, const Tensor& source, Loc loc) {
   Tensor i = as_index(index, loc);
   return axis_op<structured::IndexAdd>(axis, x, {&x, &i, &source}, loc);
 }
 
-Tensor gather(const Tensor& x, int axis, const Tensor& index, Loc loc) {
+Tensor gather(const Tensor& x, Int axis, const Tensor& index, Loc loc) {
   Tensor i = as_index(index, loc);
   return axis_op<structured::Gather>(axis, x, {&x, &i}, loc);
 }
 
-Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source, Loc loc) {
+Tensor scatter_add(const Tensor& x, Int axis, const Tensor& index, const Tensor& source, Loc loc) {
   Tensor i = as_index(index, loc);
   return axis_op<structured::ScatterAdd>(axis, x, {&x, &i, &source}, loc);
 }
@@ -163,17 +174,51 @@ Tensor index_put(const Tensor& x, const Dims& axes, const Tensor* indices, const
   return out;
 }
 
-Tensor Tensor::index(const std::vector<Index>& entries, Loc loc) const {
-  Resolved r = resolve(*this, entries, loc);
+namespace {
+
+Tensor taken(const Tensor& x, const Flat& flat, Loc loc) {
+  Resolved r = resolve(x, flat, loc);
   return r.axes.empty() ? r.x : ingot::index(r.x, r.axes, r.indices.data(), loc);
 }
 
-const Tensor Tensor::operator[](TensorAt at) const { return index({Index(at.tensor)}, at.loc); }
+}  // namespace
 
-Tensor& Tensor::index_put_(const std::vector<Index>& entries, const Arg& values, bool accumulate,
-                           Loc loc) {
+Tensor Tensor::index(const std::vector<Index>& entries, Loc loc) const {
+  return taken(given(*this, "index", loc), without_masks(entries, loc), loc);
+}
+
+const Tensor Tensor::operator[](const IndexList& at) const { return index(at.entries(), at.loc); }
+
+struct IndexedTensor::Origin {
+  Tensor from;
+  std::vector<Index> indices;
+};
+
+const IndexedTensor Tensor::operator[](const IndexList& at) {
+  // Masks are looked up once, for reading and for writing.
+  Flat flat = without_masks(at.entries(), at.loc);
+  Tensor values = taken(given(*this, "index", at.loc), flat, at.loc);
+  return {std::move(values), std::make_shared<const IndexedTensor::Origin>(
+                                 IndexedTensor::Origin{*this, std::move(flat.entries)})};
+}
+
+std::vector<Index> IndexList::entries() const {
+  if (only_ != nullptr) return {Index(*only_)};
+  return {begin_, begin_ + size_};
+}
+
+void IndexedTensor::operator=(const Arg& value) const&& {
+  Tensor(origin_->from).index_put_(origin_->indices, value, false, value.loc);
+}
+void IndexedTensor::operator+=(const Arg& value) const&& { std::move(*this) = add(value); }
+void IndexedTensor::operator-=(const Arg& value) const&& { std::move(*this) = sub(value); }
+void IndexedTensor::operator*=(const Arg& value) const&& { std::move(*this) = mul(value); }
+void IndexedTensor::operator/=(const Arg& value) const&& { std::move(*this) = div(value); }
+
+Tensor& Tensor::index_put_(const std::vector<Index>& entries, const Arg& values, Flag accumulate,
+                           Loc loc) & {
   as_op("index_put_", [&] {
-    Resolved r = resolve(*this, entries, loc);
+    Resolved r = resolve(*this, without_masks(entries, loc), loc);
     Tensor v = values.tensor != nullptr ? values.tensor->to(TensorOptions(dtype()), loc)
                                         : scalar_tensor(values.scalar, options(), loc);
     if (!r.axes.empty()) {

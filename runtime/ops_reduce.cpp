@@ -58,21 +58,21 @@ Tensor sum_over_nothing(const Tensor& x, Loc loc) {
 }  // namespace
 
 Tensor sum(const Tensor& x, Loc loc) { return reduce<structured::Sum>(x, {}, false, loc); }
-Tensor sum(const Tensor& x, Dims axes, bool keepdim, Loc loc) {
+Tensor sum(const Tensor& x, Dims axes, Flag keepdim, Loc loc) {
   return reduce<structured::Sum>(x, axes, keepdim, loc);
 }
 Tensor mean(const Tensor& x, Loc loc) { return reduce<structured::Mean>(x, {}, false, loc); }
-Tensor mean(const Tensor& x, Dims axes, bool keepdim, Loc loc) {
+Tensor mean(const Tensor& x, Dims axes, Flag keepdim, Loc loc) {
   return reduce<structured::Mean>(x, axes, keepdim, loc);
 }
 Tensor prod(const Tensor& x, Loc loc) { return reduce<structured::Prod>(x, {}, false, loc); }
-Tensor prod(const Tensor& x, Dims axes, bool keepdim, Loc loc) {
+Tensor prod(const Tensor& x, Dims axes, Flag keepdim, Loc loc) {
   return reduce<structured::Prod>(x, axes, keepdim, loc);
 }
-Tensor amax(const Tensor& x, Dims axes, bool keepdim, Loc loc) {
+Tensor amax(const Tensor& x, Dims axes, Flag keepdim, Loc loc) {
   return reduce<structured::Amax>(x, axes, keepdim, loc);
 }
-Tensor amin(const Tensor& x, Dims axes, bool keepdim, Loc loc) {
+Tensor amin(const Tensor& x, Dims axes, Flag keepdim, Loc loc) {
   return reduce<structured::Amin>(x, axes, keepdim, loc);
 }
 Tensor max(const Tensor& x, Loc loc) {
@@ -81,13 +81,13 @@ Tensor max(const Tensor& x, Loc loc) {
 Tensor min(const Tensor& x, Loc loc) {
   return as_op("min", [&] { return amin(x, {}, false, loc); });
 }
-ValuesIndices max(const Tensor& x, int axis, bool keepdim, Loc loc) {
+ValuesIndices max(const Tensor& x, Int axis, Flag keepdim, Loc loc) {
   return with_index<structured::MaxDim>(x, axis, keepdim, loc);
 }
-ValuesIndices min(const Tensor& x, int axis, bool keepdim, Loc loc) {
+ValuesIndices min(const Tensor& x, Int axis, Flag keepdim, Loc loc) {
   return with_index<structured::MinDim>(x, axis, keepdim, loc);
 }
-ValuesIndices topk(const Tensor& x, i64 k, int axis, bool largest, Loc loc) {
+ValuesIndices topk(const Tensor& x, i64 k, Int axis, Flag largest, Loc loc) {
   Attrs attrs;
   attrs.a = axis_of(x, axis, "topk", loc);
   attrs.b = k;
@@ -98,23 +98,23 @@ ValuesIndices topk(const Tensor& x, i64 k, int axis, bool largest, Loc loc) {
   return {out[0], out[1]};
 }
 Tensor argmax(const Tensor& x, Loc loc) { return reduce<structured::Argmax>(x, {}, false, loc); }
-Tensor argmax(const Tensor& x, int axis, bool keepdim, Loc loc) {
-  return reduce<structured::Argmax>(x, axis, keepdim, loc);
+Tensor argmax(const Tensor& x, Int axis, Flag keepdim, Loc loc) {
+  return reduce<structured::Argmax>(x, int{axis}, keepdim, loc);
 }
 Tensor argmin(const Tensor& x, Loc loc) { return reduce<structured::Argmin>(x, {}, false, loc); }
-Tensor argmin(const Tensor& x, int axis, bool keepdim, Loc loc) {
-  return reduce<structured::Argmin>(x, axis, keepdim, loc);
+Tensor argmin(const Tensor& x, Int axis, Flag keepdim, Loc loc) {
+  return reduce<structured::Argmin>(x, int{axis}, keepdim, loc);
 }
-Tensor any(const Tensor& x, Dims axes, bool keepdim, Loc loc) {
+Tensor any(const Tensor& x, Dims axes, Flag keepdim, Loc loc) {
   return reduce<structured::Any>(x, axes, keepdim, loc);
 }
-Tensor all(const Tensor& x, Dims axes, bool keepdim, Loc loc) {
+Tensor all(const Tensor& x, Dims axes, Flag keepdim, Loc loc) {
   return reduce<structured::All>(x, axes, keepdim, loc);
 }
-Tensor var(const Tensor& x, Dims axes, int correction, bool keepdim, Loc loc) {
+Tensor var(const Tensor& x, Dims axes, Int correction, Flag keepdim, Loc loc) {
   return reduce<structured::Var>(x, axes, keepdim, loc, correction);
 }
-Tensor logsumexp(const Tensor& x, int axis, bool keepdim, Loc loc) {
+Tensor logsumexp(const Tensor& x, Int axis, Flag keepdim, Loc loc) {
   Attrs attrs;
   attrs.dims = axis_of(x, axis, "logsumexp", loc);
   attrs.a = keepdim ? 1 : 0;

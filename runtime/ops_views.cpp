@@ -69,7 +69,7 @@ Tensor reshape(const Tensor& x, Dims sizes, Loc loc) {
   return as_op("reshape", [&] { return view_op<structured::View>(x, attrs, loc); });
 }
 
-Tensor flatten(const Tensor& x, int start, int end, Loc loc) {
+Tensor flatten(const Tensor& x, Int start, Int end, Loc loc) {
   if (given(x, "flatten", loc).dim() == 0) return reshape(x, {1}, loc);
   int first = axis_of(x, start, "flatten", loc);
   int last = axis_of(x, end, "flatten", loc);
@@ -92,7 +92,7 @@ Tensor permute(const Tensor& x, Dims axes, Loc loc) {
   return view_op<structured::Permute>(x, attrs, loc);
 }
 
-Tensor transpose(const Tensor& x, int a, int b, Loc loc) {
+Tensor transpose(const Tensor& x, Int a, Int b, Loc loc) {
   Attrs attrs;
   for (int i = 0; i < given(x, "transpose", loc).dim(); ++i) attrs.dims.push_back(i);
   int first = axis_of(x, a, "transpose", loc);
@@ -128,21 +128,21 @@ Tensor squeeze(const Tensor& x, Loc loc) {
   return view_op<structured::Squeeze>(x, attrs, loc);
 }
 
-Tensor squeeze(const Tensor& x, int axis, Loc loc) {
+Tensor squeeze(const Tensor& x, Int axis, Loc loc) {
   int a = axis_of(x, axis, "squeeze", loc);
   Attrs attrs;
   if (x.dim() > 0 && x.sizes()[a] == 1) attrs.dims.push_back(a);
   return view_op<structured::Squeeze>(x, attrs, loc);
 }
 
-Tensor unsqueeze(const Tensor& x, int axis, Loc loc) {
+Tensor unsqueeze(const Tensor& x, Int axis, Loc loc) {
   Attrs attrs;
   const int dims = given(x, "unsqueeze", loc).dim() + 1;
   attrs.a = with_line("unsqueeze", loc, [&] { return wrap_axis(axis, dims, "unsqueeze"); });
   return view_op<structured::Unsqueeze>(x, attrs, loc);
 }
 
-Tensor slice(const Tensor& x, int axis, std::optional<i64> start, std::optional<i64> stop, i64 step,
+Tensor slice(const Tensor& x, Int axis, std::optional<i64> start, std::optional<i64> stop, i64 step,
              Loc loc) {
   INGOT_CHECK_AT("slice", loc, given(x, "slice", loc).dim() > 0, "a 0-d tensor has no axis");
   Attrs attrs;
@@ -154,7 +154,7 @@ Tensor slice(const Tensor& x, int axis, std::optional<i64> start, std::optional<
   return view_op<structured::Slice>(x, attrs, loc);
 }
 
-Tensor narrow(const Tensor& x, int axis, i64 start, i64 length, Loc loc) {
+Tensor narrow(const Tensor& x, Int axis, i64 start, i64 length, Loc loc) {
   i64 size = x.size(axis_of(x, axis, "narrow", loc));
   i64 from = start < 0 ? start + size : start;
   INGOT_CHECK_AT_AS(IndexError, "narrow", loc,
@@ -163,7 +163,7 @@ Tensor narrow(const Tensor& x, int axis, i64 start, i64 length, Loc loc) {
   return slice(x, axis, from, from + length, 1, loc);
 }
 
-Tensor select(const Tensor& x, int axis, i64 index, Loc loc) {
+Tensor select(const Tensor& x, Int axis, i64 index, Loc loc) {
   INGOT_CHECK_AT_AS(IndexError, "select", loc, given(x, "select", loc).dim() > 0,
                     "a 0-d tensor cannot be indexed");
   Attrs attrs;
@@ -185,7 +185,9 @@ Tensor as_strided(const Tensor& x, const Dims& sizes, const Dims& strides, i64 o
   return view_op<structured::AsStrided>(x, attrs, loc);
 }
 
-Tensor Tensor::operator[](At i) const { return ingot::select(*this, 0, i.index, i.loc); }
+Tensor Tensor::operator[](const ViewIndex& i) const {
+  return i.kind == ViewIndex::Kind::index ? ingot::select(*this, 0, i.index, i.loc) : (*this)[{i}];
+}
 
 Tensor Tensor::operator[](Views views) const {
   const Loc loc = views.size() == 0 ? Loc::here() : views.begin()->loc;

@@ -45,7 +45,7 @@ Tensor empty_pinned(const Dims& sizes, DType dtype, const char* what, Loc loc) {
   return Tensor(TensorImpl::create(std::move(storage), m, 0));
 }
 
-Tensor Tensor::to(TensorOptions options, bool non_blocking, Loc loc) const {
+Tensor Tensor::to(TensorOptions options, Flag non_blocking, Loc loc) const {
   if (!non_blocking) return to(options, loc);
   const bool to_host = defined() && device().is_cuda() && options.has_device() &&
                        options.device().is_cpu() && !(requires_grad() && grad_enabled());
@@ -58,7 +58,7 @@ Tensor Tensor::to(TensorOptions options, bool non_blocking, Loc loc) const {
   return out.copy_(*this, true, loc);
 }
 
-Tensor& Tensor::copy_(const Tensor& source, bool non_blocking, Loc loc) {
+Tensor& Tensor::copy_(const Tensor& source, Flag non_blocking, Loc loc) & {
   const NonBlocking scope(non_blocking);
   return copy_(source, loc);
 }

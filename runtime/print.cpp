@@ -177,6 +177,17 @@ std::string to_string(const Tensor& t) {
 
 std::ostream& operator<<(std::ostream& out, const Tensor& t) { return out << to_string(t); }
 
+std::ostream& operator<<(std::ostream& out, const ValuesIndices& v) {
+  return out << "values " << v.values << "\nindices " << v.indices;
+}
+
+std::ostream& operator<<(std::ostream& out, const Slice& s) {
+  if (s.start) out << *s.start;
+  out << ':';
+  if (s.stop) out << *s.stop;
+  return s.step == 1 ? out : out << ':' << s.step;
+}
+
 const char* debug(const Tensor& t) noexcept {
   static thread_local std::string text;
   try {

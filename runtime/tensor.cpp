@@ -1,5 +1,6 @@
 // Tensor's options, handles and methods.
 #include <atomic>
+#include <ostream>
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/kernels/core/check_at.h>
@@ -34,6 +35,10 @@ TensorOptions TensorOptions::requires_grad(bool on) const {
 }
 Device TensorOptions::device() const { return device_.value_or(default_device()); }
 
+std::ostream& operator<<(std::ostream& out, const TensorOptions& o) {
+  return out << o.dtype() << " on " << o.device() << (o.requires_grad_ ? ", requires_grad" : "");
+}
+
 TensorOptions dtype(DType t) { return TensorOptions(t); }
 TensorOptions device(Device d) { return TensorOptions(d); }
 TensorOptions requires_grad(bool on) { return TensorOptions().requires_grad(on); }
@@ -50,7 +55,8 @@ void Tensor::undefined() {
   throw Error("an undefined Tensor (default constructed, or moved from) was used");
 }
 
-i64 Tensor::size(int d, Loc loc) const {
+i64 Tensor::size(Int axis, Loc loc) const {
+  const int d = axis;
   INGOT_CHECK_AT_AS(IndexError, "size", loc, given(*this, "size", loc).dim() > 0,
                     "a 0-d tensor has no dims");
   INGOT_CHECK_AT_AS(IndexError, "size", loc, d >= -dim() && d < dim(),
@@ -67,19 +73,19 @@ void Tensor::backward(const Tensor& gradient, bool retain_graph, Loc loc) const 
   run_backward(*this, gradient, retain_graph, loc);
 }
 
-const Tensor& Tensor::grad() const {
+const Tensor& Tensor::grad() const& {
   static const Tensor none;
   const AutogradMeta* a = get().autograd;
   if (a == nullptr) return none;
   return a->retained ? *a->retained : a->grad;
 }
 
-Tensor& Tensor::mutable_grad() {
+Tensor& Tensor::mutable_grad() & {
   AutogradMeta& a = autograd_meta(get());
   return a.retained ? *a.retained : a.grad;
 }
 
-Tensor& Tensor::requires_grad_(bool on, Loc loc) {
+Tensor& Tensor::requires_grad_(Flag on, Loc loc) & {
   TensorImpl& x = given(*this, "requires_grad_", loc).get();
   INGOT_CHECK_AT("requires_grad_", loc, !on || ingot::is_floating_point(dtype()),
                  "{} has no gradients", describe(meta()));
@@ -172,36 +178,36 @@ Tensor Tensor::contiguous(Loc loc) const { return ingot::contiguous(*this, loc);
 Tensor Tensor::detach(Loc loc) const { return ingot::detach(*this, loc); }
 Tensor Tensor::reshape(Dims s, Loc loc) const { return ingot::reshape(*this, s, loc); }
 Tensor Tensor::view(Dims s, Loc loc) const { return ingot::view(*this, s, loc); }
-Tensor Tensor::flatten(int start, int end, Loc loc) const {
+Tensor Tensor::flatten(Int start, Int end, Loc loc) const {
   return ingot::flatten(*this, start, end, loc);
 }
 Tensor Tensor::permute(Dims axes, Loc loc) const { return ingot::permute(*this, axes, loc); }
-Tensor Tensor::transpose(int a, int b, Loc loc) const { return ingot::transpose(*this, a, b, loc); }
+Tensor Tensor::transpose(Int a, Int b, Loc loc) const { return ingot::transpose(*this, a, b, loc); }
 Tensor Tensor::expand(Dims s, Loc loc) const { return ingot::expand(*this, s, loc); }
 Tensor Tensor::squeeze(Loc loc) const { return ingot::squeeze(*this, loc); }
-Tensor Tensor::squeeze(int axis, Loc loc) const { return ingot::squeeze(*this, axis, loc); }
-Tensor Tensor::unsqueeze(int axis, Loc loc) const { return ingot::unsqueeze(*this, axis, loc); }
-Tensor Tensor::slice(int axis, std::optional<i64> start, std::optional<i64> stop, i64 step,
+Tensor Tensor::squeeze(Int axis, Loc loc) const { return ingot::squeeze(*this, axis, loc); }
+Tensor Tensor::unsqueeze(Int axis, Loc loc) const { return ingot::unsqueeze(*this, axis, loc); }
+Tensor Tensor::slice(Int axis, std::optional<i64> start, std::optional<i64> stop, i64 step,
                      Loc loc) const {
   return ingot::slice(*this, axis, start, stop, step, loc);
 }
-Tensor Tensor::narrow(int axis, i64 start, i64 length, Loc loc) const {
+Tensor Tensor::narrow(Int axis, i64 start, i64 length, Loc loc) const {
   return ingot::narrow(*this, axis, start, length, loc);
 }
-Tensor Tensor::select(int axis, i64 i, Loc loc) const { return ingot::select(*this, axis, i, loc); }
+Tensor Tensor::select(Int axis, i64 i, Loc loc) const { return ingot::select(*this, axis, i, loc); }
 Tensor Tensor::flip(Dims axes, Loc loc) const { return ingot::flip(*this, axes, loc); }
-Tensor Tensor::index_select(int axis, const Tensor& i, Loc loc) const {
+Tensor Tensor::index_select(Int axis, const Tensor& i, Loc loc) const {
   return ingot::index_select(*this, axis, i, loc);
 }
-Tensor Tensor::gather(int axis, const Tensor& i, Loc loc) const {
+Tensor Tensor::gather(Int axis, const Tensor& i, Loc loc) const {
   return ingot::gather(*this, axis, i, loc);
 }
 Tensor Tensor::matmul(const Tensor& other, Loc loc) const {
   return ingot::matmul(*this, other, loc);
 }
-Tensor Tensor::softmax(int axis, Loc loc) const { return ingot::softmax(*this, axis, loc); }
-Tensor Tensor::log_softmax(int axis, Loc loc) const { return ingot::log_softmax(*this, axis, loc); }
-Tensor Tensor::logsumexp(int axis, bool keepdim, Loc loc) const {
+Tensor Tensor::softmax(Int axis, Loc loc) const { return ingot::softmax(*this, axis, loc); }
+Tensor Tensor::log_softmax(Int axis, Loc loc) const { return ingot::log_softmax(*this, axis, loc); }
+Tensor Tensor::logsumexp(Int axis, Flag keepdim, Loc loc) const {
   return ingot::logsumexp(*this, axis, keepdim, loc);
 }
 
@@ -217,7 +223,7 @@ INGOT_REDUCE_ALL(argmin)
 #undef INGOT_REDUCE_ALL
 
 #define INGOT_REDUCE_AXES(name)                                 \
-  Tensor Tensor::name(Dims axes, bool keepdim, Loc loc) const { \
+  Tensor Tensor::name(Dims axes, Flag keepdim, Loc loc) const { \
     return ingot::name(*this, axes, keepdim, loc);              \
   }
 INGOT_REDUCE_AXES(sum)
@@ -229,25 +235,25 @@ INGOT_REDUCE_AXES(any)
 INGOT_REDUCE_AXES(all)
 #undef INGOT_REDUCE_AXES
 
-ValuesIndices Tensor::max(int axis, bool keepdim, Loc loc) const {
+ValuesIndices Tensor::max(Int axis, Flag keepdim, Loc loc) const {
   return ingot::max(*this, axis, keepdim, loc);
 }
-ValuesIndices Tensor::min(int axis, bool keepdim, Loc loc) const {
+ValuesIndices Tensor::min(Int axis, Flag keepdim, Loc loc) const {
   return ingot::min(*this, axis, keepdim, loc);
 }
-ValuesIndices Tensor::topk(i64 k, int axis, bool largest, Loc loc) const {
+ValuesIndices Tensor::topk(i64 k, Int axis, Flag largest, Loc loc) const {
   return ingot::topk(*this, k, axis, largest, loc);
 }
-Tensor Tensor::argmax(int axis, bool keepdim, Loc loc) const {
+Tensor Tensor::argmax(Int axis, Flag keepdim, Loc loc) const {
   return ingot::argmax(*this, axis, keepdim, loc);
 }
-Tensor Tensor::argmin(int axis, bool keepdim, Loc loc) const {
+Tensor Tensor::argmin(Int axis, Flag keepdim, Loc loc) const {
   return ingot::argmin(*this, axis, keepdim, loc);
 }
-Tensor Tensor::var(Dims axes, int correction, bool keepdim, Loc loc) const {
+Tensor Tensor::var(Dims axes, Int correction, Flag keepdim, Loc loc) const {
   return ingot::var(*this, axes, correction, keepdim, loc);
 }
-Tensor Tensor::std(Dims axes, int correction, bool keepdim, Loc loc) const {
+Tensor Tensor::std(Dims axes, Int correction, Flag keepdim, Loc loc) const {
   return as_op("std",
                [&] { return std_of_var(ingot::var(*this, axes, correction, keepdim, loc), loc); });
 }

@@ -1,132 +1,44 @@
 // Tensor: a handle on strided bytes. Copies share storage.
-// Owns: the class, options, indices, printing. The ops are in runtime/ops.h; most are methods too.
+// Owns: the class, index tensors, printing. The ops are in runtime/ops.h; most are methods too.
 // Must not know: kernels, the compiler.
 #pragma once
 
-#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <ingot/kernels/core/error.h>
-#include <ingot/runtime/storage.h>
+#include <ingot/runtime/accessor.h>
+#include <ingot/runtime/param_types.h>
+#include <ingot/runtime/tensor_index.h>
+#include <ingot/runtime/tensor_options.h>
 
 namespace ingot {
 
-// What a creation op makes: dtype (default f32), device (default: set_default_device, else
-// INGOT_DEVICE, else cpu), requires_grad. Written {kHalf, kCUDA}, "cuda:1",
-// dtype(kDouble).device(kCPU).requires_grad().
-class TensorOptions {
- public:
-  TensorOptions() = default;
-  TensorOptions(DType t) : dtype_(t) {}
-  TensorOptions(DeviceType d) : device_(Device(d)) {}
-  TensorOptions(Device d) : device_(d) {}
-  // A template, so that a literal 0 is no text: arange(-3, 0).
-  template <std::convertible_to<const char*> S>
-  requires(!std::same_as<S, std::nullptr_t>) TensorOptions(const S& d, Loc loc = Loc::here())
-      : device_(Device(d, loc)) {}
-  TensorOptions(DType t, Device d) : dtype_(t), device_(d) {}
-
-  TensorOptions dtype(DType t) const;
-  TensorOptions device(Device d) const;
-  TensorOptions requires_grad(bool on = true) const;
-
-  bool has_dtype() const { return dtype_.has_value(); }
-  bool has_device() const { return device_.has_value(); }
-  DType dtype() const { return dtype_.value_or(DType::f32); }
-  Device device() const;
-  bool requires_grad_set() const { return requires_grad_; }
-
- private:
-  std::optional<DType> dtype_;
-  std::optional<Device> device_;
-  bool requires_grad_ = false;
-};
-TensorOptions dtype(DType t);
-TensorOptions device(Device d);
-TensorOptions requires_grad(bool on = true);
-void set_default_device(Device d);
-Device default_device();
-
-struct None_t {};
-struct Ellipsis_t {};
-inline constexpr None_t None, NewAxis;
-inline constexpr Ellipsis_t Ellipsis;
-
-// start:stop:step as in Python: negative ends count from the back, missing ones mean "to the end".
-// step must be positive.
-struct Slice {
-  std::optional<i64> start, stop;
-  i64 step = 1;
-  Slice() = default;
-  Slice(std::optional<i64> a, std::optional<i64> b = {}, i64 s = 1) : start(a), stop(b), step(s) {}
-};
-inline const Slice All;
-
-// One entry of x[{...}]: an index (drops the axis), a Slice, NewAxis or Ellipsis, with the line it
-// stands on (operators cannot have default arguments).
-class ViewIndex {
- public:
-  enum class Kind : std::uint8_t { index, slice, new_axis, ellipsis };
-  template <std::integral I>
-  requires(!std::same_as<I, bool>) ViewIndex(I i, Loc l = Loc::here())
-      : kind(Kind::index), index(static_cast<i64>(i)), loc(l) {}
-  ViewIndex(Slice s, Loc l = Loc::here()) : kind(Kind::slice), slice(s), loc(l) {}
-  ViewIndex(None_t, Loc l = Loc::here()) : kind(Kind::new_axis), loc(l) {}
-  ViewIndex(Ellipsis_t, Loc l = Loc::here()) : kind(Kind::ellipsis), loc(l) {}
-  Kind kind;
-  i64 index = 0;
-  Slice slice;
-  Loc loc;
-};
-using Views = std::initializer_list<ViewIndex>;
-
 class Tensor;
+class Index;
+class IndexList;
+class IndexedTensor;
 struct Arg;
+struct ValuesIndices;
 namespace cuda {
 class Stream;
 }
 
-// The index of x[i], with its line.
-struct At {
-  template <std::integral I>
-  requires(!std::same_as<I, bool>) At(I i, Loc l = Loc::here())
-      : index(static_cast<i64>(i)), loc(l) {}
-  i64 index;
-  Loc loc;
-};
-
-// The mask or index tensor of x[t], or the operand of -x and !x, with its line.
+// The operand of -x and !x, with its line.
 struct TensorAt {
   TensorAt(const Tensor& t, Loc l = Loc::here()) : tensor(t), loc(l) {}
   const Tensor& tensor;
   Loc loc;
 };
 
-// A view of a tensor's elements as a C++ array: a[i][j]. Valid while the tensor lives.
-template <class T, int N>
-class Accessor {
- public:
-  Accessor(T* data, const i64* sizes, const i64* strides)
-      : data_(data), sizes_(sizes), strides_(strides) {}
-  i64 size(int d) const { return sizes_[d]; }
-  decltype(auto) operator[](i64 i) const {
-    if constexpr (N == 1) {
-      return (data_[i * strides_[0]]);
-    } else {
-      return Accessor<T, N - 1>(data_ + i * strides_[0], sizes_ + 1, strides_ + 1);
-    }
-  }
-
- private:
-  T* data_;
-  const i64 *sizes_, *strides_;
-};
-
+// What a tensor hands out by reference lives as long as the tensor: of a temporary it is a value,
+// or, where that cannot be (an address), it does not compile. In-place methods of a temporary
+// return it as one.
 class [[nodiscard]] Tensor {
  public:
   Tensor() = default;  // undefined: no elements, no dtype; every op on it is an Error
@@ -136,19 +48,28 @@ class [[nodiscard]] Tensor {
   Tensor& operator=(const Tensor&) & = default;  // y = x rebinds the name
   Tensor& operator=(Tensor&&) & = default;
   void operator=(const Arg& value) &&;  // x[0] = v writes through the view
+  // Of a const x, x[mask] is a copy alone: write index_put_() to, or index, a handle that is not
+  // const (Tensor y = x; y[mask] = v).
+  void operator=(const Arg& value) const&& = delete;
 
   // Views. x[i] drops axis 0; x[{Slice(0, 2), All, NewAxis}] takes one entry for each axis.
-  Tensor operator[](At i) const;
+  Tensor operator[](const ViewIndex& i) const;
   Tensor operator[](Views views) const;
-  // A bool mask or an index tensor makes a copy: const, so that x[mask] = v does not compile.
-  const Tensor operator[](TensorAt mask_or_index) const;
+  Tensor operator[](Views views) { return std::as_const(*this)[views]; }
+  // x[mask], x[index], x[{All, index}]: a copy of what bool masks or index tensors choose. Assigned
+  // to, it writes x: x[mask] = v, x[index] += v (see IndexedTensor). Const, since any other change
+  // would be one of the copy alone.
+  const Tensor operator[](const IndexList& indices) const;
+  const IndexedTensor operator[](const IndexList& indices);
 
   bool defined() const { return static_cast<bool>(impl_); }
   int dim() const { return get().meta.dim(); }
   i64 numel() const { return get().meta.numel(); }
-  i64 size(int d, Loc loc = Loc::here()) const;  // negative d counts from the back
-  const Dims& sizes() const { return get().meta.sizes; }
-  const Dims& strides() const { return get().meta.strides; }  // in elements
+  i64 size(Int d, Loc loc = Loc::here()) const;  // negative d counts from the back
+  const Dims& sizes() const& { return get().meta.sizes; }
+  Dims sizes() const&& { return get().meta.sizes; }
+  const Dims& strides() const& { return get().meta.strides; }  // in elements
+  Dims strides() const&& { return get().meta.strides; }
   i64 storage_offset() const { return get().offset; }
   DType dtype() const { return get().meta.dtype; }
   Device device() const { return get().meta.device; }
@@ -157,26 +78,50 @@ class [[nodiscard]] Tensor {
   bool is_floating_point() const { return ingot::is_floating_point(dtype()); }
   bool requires_grad() const { return get().requires_grad; }
   bool is_leaf() const;
-  const Meta& meta() const { return get().meta; }
+  const Meta& meta() const& { return get().meta; }
+  Meta meta() const&& { return get().meta; }
 
-  // The value of a one-element tensor, converted. T is an arithmetic type.
-  template <class T>
-  T item(Loc loc = Loc::here()) const;
+  // The value of a one-element tensor, converted toward zero, saturating: item<float>(). Without a
+  // type it is a double.
+  template <Number T = double>
+  T item(Loc loc = Loc::here()) const {
+    if constexpr (Element<T>) {
+      return read_item<T>(loc);
+    } else {
+      return item_scalar(loc).to<T>();
+    }
+  }
   // The first element; T must be the element type (Error else). Runs what is pending. Inside a
   // compiled function ops on memory whose address was taken run one by one from there on, those
   // that write there where it was taken by const_data_ptr.
+  template <Element T>
+  T* data_ptr(Loc loc = Loc::here()) const&;
+  void* data_ptr(Loc loc = Loc::here()) const&;
+  template <Element T>
+  const T* const_data_ptr(Loc loc = Loc::here()) const&;
+  const void* const_data_ptr(Loc loc = Loc::here()) const&;
+  // Of a temporary the address may be that of freed memory: give the tensor a name first.
   template <class T>
-  T* data_ptr(Loc loc = Loc::here()) const;
-  void* data_ptr(Loc loc = Loc::here()) const;
+  T* data_ptr(Loc loc = Loc::here()) const&& = delete;
+  void* data_ptr(Loc loc = Loc::here()) const&& = delete;
   template <class T>
-  const T* const_data_ptr(Loc loc = Loc::here()) const;
-  const void* const_data_ptr(Loc loc = Loc::here()) const;
-  // All elements in logical order, converted to T.
-  template <class T>
-  std::vector<T> to_vector(Loc loc = Loc::here()) const;
+  const T* const_data_ptr(Loc loc = Loc::here()) const&& = delete;
+  const void* const_data_ptr(Loc loc = Loc::here()) const&& = delete;
+  // All elements in logical order, converted to T as item() does.
+  template <Number T>
+  std::vector<T> to_vector(Loc loc = Loc::here()) const {
+    if constexpr (Element<T>) {
+      return read_vector<T>(loc);
+    } else {
+      std::vector<T> out;
+      for (const Scalar& s : scalars(loc)) out.push_back(s.to<T>());
+      return out;
+    }
+  }
   // T must be the element type and N the number of dims. A const T only reads: const_data_ptr.
   template <class T, int N>
-  Accessor<T, N> accessor(Loc loc = Loc::here()) const {
+  requires Element<std::remove_const_t<T>> Accessor<T, N> accessor(Loc loc = Loc::here())
+  const& {
     check_accessor(N, loc);
     T* data = nullptr;
     if constexpr (std::is_const_v<T>) {
@@ -184,15 +129,23 @@ class [[nodiscard]] Tensor {
     } else {
       data = data_ptr<T>(loc);
     }
-    return {data, sizes().begin(), strides().begin()};
+    return {data, sizes(), strides(), get().storage};
   }
+  // Of a temporary: give the tensor a name first.
+  template <class T, int N>
+  Accessor<T, N> accessor(Loc loc = Loc::here()) const&& = delete;
 
   // Autograd. backward() on a one-element tensor needs no gradient.
   void backward(const Tensor& gradient = {}, bool retain_graph = false,
                 Loc loc = Loc::here()) const;
-  const Tensor& grad() const;  // undefined until backward() has filled it
-  Tensor& mutable_grad();      // the same, to be dropped or replaced
-  Tensor& requires_grad_(bool on = true, Loc loc = Loc::here());
+  const Tensor& grad() const&;  // undefined until backward() has filled it
+  Tensor grad() const&& { return grad(); }
+  Tensor& mutable_grad() &;            // the same, to be dropped or replaced
+  Tensor& mutable_grad() && = delete;  // give the tensor a name first
+  Tensor& requires_grad_(Flag on = true, Loc loc = Loc::here()) &;
+  Tensor&& requires_grad_(Flag on = true, Loc loc = Loc::here()) && {
+    return std::move(requires_grad_(on, loc));
+  }
   void retain_grad(Loc loc = Loc::here());  // fills grad() of a result too, after its hooks
   // Called once in each backward() that reaches this tensor, with its whole gradient, which the
   // hook may write; may return a replacement. Hooks run in the order of registration, before .grad
@@ -225,20 +178,34 @@ class [[nodiscard]] Tensor {
   Tensor round(Loc loc = Loc::here()) const;
   Tensor logical_not(Loc loc = Loc::here()) const;
   Tensor isnan(Loc loc = Loc::here()) const;
-  Tensor& neg_(Loc loc = Loc::here());
-  Tensor& abs_(Loc loc = Loc::here());
-  Tensor& exp_(Loc loc = Loc::here());
-  Tensor& log_(Loc loc = Loc::here());
-  Tensor& sqrt_(Loc loc = Loc::here());
-  Tensor& rsqrt_(Loc loc = Loc::here());
-  Tensor& square_(Loc loc = Loc::here());
-  Tensor& reciprocal_(Loc loc = Loc::here());
-  Tensor& tanh_(Loc loc = Loc::here());
-  Tensor& sigmoid_(Loc loc = Loc::here());
-  Tensor& relu_(Loc loc = Loc::here());
-  Tensor& floor_(Loc loc = Loc::here());
-  Tensor& ceil_(Loc loc = Loc::here());
-  Tensor& round_(Loc loc = Loc::here());
+  Tensor& neg_(Loc loc = Loc::here()) &;
+  Tensor&& neg_(Loc loc = Loc::here()) && { return std::move(neg_(loc)); }
+  Tensor& abs_(Loc loc = Loc::here()) &;
+  Tensor&& abs_(Loc loc = Loc::here()) && { return std::move(abs_(loc)); }
+  Tensor& exp_(Loc loc = Loc::here()) &;
+  Tensor&& exp_(Loc loc = Loc::here()) && { return std::move(exp_(loc)); }
+  Tensor& log_(Loc loc = Loc::here()) &;
+  Tensor&& log_(Loc loc = Loc::here()) && { return std::move(log_(loc)); }
+  Tensor& sqrt_(Loc loc = Loc::here()) &;
+  Tensor&& sqrt_(Loc loc = Loc::here()) && { return std::move(sqrt_(loc)); }
+  Tensor& rsqrt_(Loc loc = Loc::here()) &;
+  Tensor&& rsqrt_(Loc loc = Loc::here()) && { return std::move(rsqrt_(loc)); }
+  Tensor& square_(Loc loc = Loc::here()) &;
+  Tensor&& square_(Loc loc = Loc::here()) && { return std::move(square_(loc)); }
+  Tensor& reciprocal_(Loc loc = Loc::here()) &;
+  Tensor&& reciprocal_(Loc loc = Loc::here()) && { return std::move(reciprocal_(loc)); }
+  Tensor& tanh_(Loc loc = Loc::here()) &;
+  Tensor&& tanh_(Loc loc = Loc::here()) && { return std::move(tanh_(loc)); }
+  Tensor& sigmoid_(Loc loc = Loc::here()) &;
+  Tensor&& sigmoid_(Loc loc = Loc::here()) && { return std::move(sigmoid_(loc)); }
+  Tensor& relu_(Loc loc = Loc::here()) &;
+  Tensor&& relu_(Loc loc = Loc::here()) && { return std::move(relu_(loc)); }
+  Tensor& floor_(Loc loc = Loc::here()) &;
+  Tensor&& floor_(Loc loc = Loc::here()) && { return std::move(floor_(loc)); }
+  Tensor& ceil_(Loc loc = Loc::here()) &;
+  Tensor&& ceil_(Loc loc = Loc::here()) && { return std::move(ceil_(loc)); }
+  Tensor& round_(Loc loc = Loc::here()) &;
+  Tensor&& round_(Loc loc = Loc::here()) && { return std::move(round_(loc)); }
   Tensor add(const Arg& other) const;
   Tensor sub(const Arg& other) const;
   Tensor mul(const Arg& other) const;
@@ -257,30 +224,53 @@ class [[nodiscard]] Tensor {
   Tensor ge(const Arg& other) const;
   Tensor logical_and(const Arg& other) const;
   Tensor logical_or(const Arg& other) const;
-  Tensor& add_(const Arg& other);
-  Tensor& sub_(const Arg& other);
-  Tensor& mul_(const Arg& other);
-  Tensor& div_(const Arg& other);
-  Tensor& pow_(const Arg& other);
+  Tensor& add_(const Arg& other) &;
+  Tensor&& add_(const Arg& other) && { return std::move(add_(other)); }
+  Tensor& sub_(const Arg& other) &;
+  Tensor&& sub_(const Arg& other) && { return std::move(sub_(other)); }
+  Tensor& mul_(const Arg& other) &;
+  Tensor&& mul_(const Arg& other) && { return std::move(mul_(other)); }
+  Tensor& div_(const Arg& other) &;
+  Tensor&& div_(const Arg& other) && { return std::move(div_(other)); }
+  Tensor& pow_(const Arg& other) &;
+  Tensor&& pow_(const Arg& other) && { return std::move(pow_(other)); }
   Tensor clamp(std::optional<Scalar> min, std::optional<Scalar> max = {},
                Loc loc = Loc::here()) const;
-  Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {}, Loc loc = Loc::here());
+  Tensor& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {},
+                 Loc loc = Loc::here()) &;
+  Tensor&& clamp_(std::optional<Scalar> min, std::optional<Scalar> max = {},
+                  Loc loc = Loc::here()) && {
+    return std::move(clamp_(min, max, loc));
+  }
   Tensor lerp(const Tensor& end, const Arg& weight) const;
-  Tensor& lerp_(const Tensor& end, const Arg& weight);
+  Tensor& lerp_(const Tensor& end, const Arg& weight) &;
+  Tensor&& lerp_(const Tensor& end, const Arg& weight) && { return std::move(lerp_(end, weight)); }
   Tensor addcmul(const Tensor& t1, const Tensor& t2, Scalar value = 1, Loc loc = Loc::here()) const;
-  Tensor& addcmul_(const Tensor& t1, const Tensor& t2, Scalar value = 1, Loc loc = Loc::here());
+  Tensor& addcmul_(const Tensor& t1, const Tensor& t2, Scalar value = 1, Loc loc = Loc::here()) &;
+  Tensor&& addcmul_(const Tensor& t1, const Tensor& t2, Scalar value = 1,
+                    Loc loc = Loc::here()) && {
+    return std::move(addcmul_(t1, t2, value, loc));
+  }
   Tensor addcdiv(const Tensor& t1, const Tensor& t2, Scalar value = 1, Loc loc = Loc::here()) const;
-  Tensor& addcdiv_(const Tensor& t1, const Tensor& t2, Scalar value = 1, Loc loc = Loc::here());
-  Tensor& operator+=(const Arg& other) { return add_(other); }
-  Tensor& operator-=(const Arg& other) { return sub_(other); }
-  Tensor& operator*=(const Arg& other) { return mul_(other); }
-  Tensor& operator/=(const Arg& other) { return div_(other); }
+  Tensor& addcdiv_(const Tensor& t1, const Tensor& t2, Scalar value = 1, Loc loc = Loc::here()) &;
+  Tensor&& addcdiv_(const Tensor& t1, const Tensor& t2, Scalar value = 1,
+                    Loc loc = Loc::here()) && {
+    return std::move(addcdiv_(t1, t2, value, loc));
+  }
+  Tensor& operator+=(const Arg& other) & { return add_(other); }
+  Tensor&& operator+=(const Arg& other) && { return std::move(add_(other)); }
+  Tensor& operator-=(const Arg& other) & { return sub_(other); }
+  Tensor&& operator-=(const Arg& other) && { return std::move(sub_(other)); }
+  Tensor& operator*=(const Arg& other) & { return mul_(other); }
+  Tensor&& operator*=(const Arg& other) && { return std::move(mul_(other)); }
+  Tensor& operator/=(const Arg& other) & { return div_(other); }
+  Tensor&& operator/=(const Arg& other) && { return std::move(div_(other)); }
 
   Tensor to(TensorOptions options, Loc loc = Loc::here()) const;
   // non_blocking: a copy between page-locked memory and a GPU returns at once and is done in the
   // order of the current stream; the host must not write the source, or read the result, before
   // that. A result on the host is then page-locked. Anything else waits as ever.
-  Tensor to(TensorOptions options, bool non_blocking, Loc loc = Loc::here()) const;
+  Tensor to(TensorOptions options, Flag non_blocking, Loc loc = Loc::here()) const;
   // The same bytes in page-locked host memory. Throws DeviceError without CUDA, Error on a GPU.
   Tensor pin_memory(Loc loc = Loc::here()) const;
   bool is_pinned(Loc loc = Loc::here()) const;
@@ -288,67 +278,86 @@ class [[nodiscard]] Tensor {
   // before what the stream was given so far is done. Ops see to it themselves.
   void record_stream(const cuda::Stream& stream, Loc loc = Loc::here()) const;
   Tensor cpu(Loc loc = Loc::here()) const;
-  Tensor cuda(int index = 0, Loc loc = Loc::here()) const;
+  Tensor cuda(Int index = 0, Loc loc = Loc::here()) const;
   Tensor clone(Loc loc = Loc::here()) const;
   Tensor contiguous(Loc loc = Loc::here()) const;
   Tensor detach(Loc loc = Loc::here()) const;
-  Tensor& copy_(const Tensor& source, Loc loc = Loc::here());
-  Tensor& copy_(const Tensor& source, bool non_blocking, Loc loc = Loc::here());
-  Tensor& fill_(Scalar value, Loc loc = Loc::here());
-  Tensor& zero_(Loc loc = Loc::here());
-  Tensor& uniform_(double low = 0, double high = 1, Loc loc = Loc::here());
-  Tensor& normal_(double mean = 0, double std = 1, Loc loc = Loc::here());
+  Tensor& copy_(const Tensor& source, Loc loc = Loc::here()) &;
+  Tensor&& copy_(const Tensor& source, Loc loc = Loc::here()) && {
+    return std::move(copy_(source, loc));
+  }
+  Tensor& copy_(const Tensor& source, Flag non_blocking, Loc loc = Loc::here()) &;
+  Tensor&& copy_(const Tensor& source, Flag non_blocking, Loc loc = Loc::here()) && {
+    return std::move(copy_(source, non_blocking, loc));
+  }
+  Tensor& fill_(Scalar value, Loc loc = Loc::here()) &;
+  Tensor&& fill_(Scalar value, Loc loc = Loc::here()) && { return std::move(fill_(value, loc)); }
+  Tensor& zero_(Loc loc = Loc::here()) &;
+  Tensor&& zero_(Loc loc = Loc::here()) && { return std::move(zero_(loc)); }
+  Tensor& uniform_(Real low = 0, Real high = 1, Loc loc = Loc::here()) &;
+  Tensor&& uniform_(Real low = 0, Real high = 1, Loc loc = Loc::here()) && {
+    return std::move(uniform_(low, high, loc));
+  }
+  Tensor& normal_(Real mean = 0, Real std = 1, Loc loc = Loc::here()) &;
+  Tensor&& normal_(Real mean = 0, Real std = 1, Loc loc = Loc::here()) && {
+    return std::move(normal_(mean, std, loc));
+  }
 
   Tensor reshape(Dims sizes, Loc loc = Loc::here()) const;
   Tensor view(Dims sizes, Loc loc = Loc::here()) const;
-  Tensor flatten(int start = 0, int end = -1, Loc loc = Loc::here()) const;
+  Tensor flatten(Int start = 0, Int end = -1, Loc loc = Loc::here()) const;
   Tensor permute(Dims axes, Loc loc = Loc::here()) const;
-  Tensor transpose(int a, int b, Loc loc = Loc::here()) const;
+  Tensor transpose(Int a, Int b, Loc loc = Loc::here()) const;
   Tensor t(Loc loc = Loc::here()) const;
   Tensor expand(Dims sizes, Loc loc = Loc::here()) const;
   Tensor squeeze(Loc loc = Loc::here()) const;
-  Tensor squeeze(int axis, Loc loc = Loc::here()) const;
-  Tensor unsqueeze(int axis, Loc loc = Loc::here()) const;
-  Tensor slice(int axis, std::optional<i64> start = {}, std::optional<i64> stop = {}, i64 step = 1,
+  Tensor squeeze(Int axis, Loc loc = Loc::here()) const;
+  Tensor unsqueeze(Int axis, Loc loc = Loc::here()) const;
+  Tensor slice(Int axis, std::optional<i64> start = {}, std::optional<i64> stop = {}, i64 step = 1,
                Loc loc = Loc::here()) const;
-  Tensor narrow(int axis, i64 start, i64 length, Loc loc = Loc::here()) const;
-  Tensor select(int axis, i64 index, Loc loc = Loc::here()) const;
+  Tensor narrow(Int axis, i64 start, i64 length, Loc loc = Loc::here()) const;
+  Tensor select(Int axis, i64 index, Loc loc = Loc::here()) const;
   Tensor flip(Dims axes, Loc loc = Loc::here()) const;
 
-  Tensor index_select(int axis, const Tensor& index, Loc loc = Loc::here()) const;
-  Tensor gather(int axis, const Tensor& index, Loc loc = Loc::here()) const;
-  Tensor index(const std::vector<class Index>& indices, Loc loc = Loc::here()) const;
-  Tensor& index_put_(const std::vector<class Index>& indices, const Arg& values,
-                     bool accumulate = false, Loc loc = Loc::here());
+  Tensor index_select(Int axis, const Tensor& index, Loc loc = Loc::here()) const;
+  Tensor gather(Int axis, const Tensor& index, Loc loc = Loc::here()) const;
+  Tensor index(const std::vector<Index>& indices, Loc loc = Loc::here()) const;
+  Tensor& index_put_(const std::vector<Index>& indices, const Arg& values, Flag accumulate = false,
+                     Loc loc = Loc::here()) &;
+  Tensor&& index_put_(const std::vector<Index>& indices, const Arg& values, Flag accumulate = false,
+                      Loc loc = Loc::here()) && {
+    return std::move(index_put_(indices, values, accumulate, loc));
+  }
 
   Tensor sum(Loc loc = Loc::here()) const;
-  Tensor sum(Dims axes, bool keepdim = false, Loc loc = Loc::here()) const;
+  Tensor sum(Dims axes, Flag keepdim = false, Loc loc = Loc::here()) const;
   Tensor mean(Loc loc = Loc::here()) const;
-  Tensor mean(Dims axes, bool keepdim = false, Loc loc = Loc::here()) const;
+  Tensor mean(Dims axes, Flag keepdim = false, Loc loc = Loc::here()) const;
   Tensor prod(Loc loc = Loc::here()) const;
-  Tensor prod(Dims axes, bool keepdim = false, Loc loc = Loc::here()) const;
-  Tensor amax(Dims axes = {}, bool keepdim = false, Loc loc = Loc::here()) const;
-  Tensor amin(Dims axes = {}, bool keepdim = false, Loc loc = Loc::here()) const;
+  Tensor prod(Dims axes, Flag keepdim = false, Loc loc = Loc::here()) const;
+  Tensor amax(Dims axes = {}, Flag keepdim = false, Loc loc = Loc::here()) const;
+  Tensor amin(Dims axes = {}, Flag keepdim = false, Loc loc = Loc::here()) const;
   Tensor max(Loc loc = Loc::here()) const;
   Tensor min(Loc loc = Loc::here()) const;
-  struct ValuesIndices max(int axis, bool keepdim = false, Loc loc = Loc::here()) const;
-  struct ValuesIndices min(int axis, bool keepdim = false, Loc loc = Loc::here()) const;
-  struct ValuesIndices topk(i64 k, int axis = -1, bool largest = true, Loc loc = Loc::here()) const;
+  ValuesIndices max(Int axis, Flag keepdim = false, Loc loc = Loc::here()) const;
+  ValuesIndices min(Int axis, Flag keepdim = false, Loc loc = Loc::here()) const;
+  ValuesIndices topk(i64 k, Int axis = -1, Flag largest = true, Loc loc = Loc::here()) const;
   Tensor argmax(Loc loc = Loc::here()) const;
-  Tensor argmax(int axis, bool keepdim = false, Loc loc = Loc::here()) const;
+  Tensor argmax(Int axis, Flag keepdim = false, Loc loc = Loc::here()) const;
   Tensor argmin(Loc loc = Loc::here()) const;
-  Tensor argmin(int axis, bool keepdim = false, Loc loc = Loc::here()) const;
-  Tensor any(Dims axes = {}, bool keepdim = false, Loc loc = Loc::here()) const;
-  Tensor all(Dims axes = {}, bool keepdim = false, Loc loc = Loc::here()) const;
-  Tensor var(Dims axes = {}, int correction = 1, bool keepdim = false, Loc loc = Loc::here()) const;
-  Tensor std(Dims axes = {}, int correction = 1, bool keepdim = false, Loc loc = Loc::here()) const;
-  Tensor logsumexp(int axis, bool keepdim = false, Loc loc = Loc::here()) const;
-  Tensor softmax(int axis, Loc loc = Loc::here()) const;
-  Tensor log_softmax(int axis, Loc loc = Loc::here()) const;
+  Tensor argmin(Int axis, Flag keepdim = false, Loc loc = Loc::here()) const;
+  Tensor any(Dims axes = {}, Flag keepdim = false, Loc loc = Loc::here()) const;
+  Tensor all(Dims axes = {}, Flag keepdim = false, Loc loc = Loc::here()) const;
+  Tensor var(Dims axes = {}, Int correction = 1, Flag keepdim = false, Loc loc = Loc::here()) const;
+  Tensor std(Dims axes = {}, Int correction = 1, Flag keepdim = false, Loc loc = Loc::here()) const;
+  Tensor logsumexp(Int axis, Flag keepdim = false, Loc loc = Loc::here()) const;
+  Tensor softmax(Int axis, Loc loc = Loc::here()) const;
+  Tensor log_softmax(Int axis, Loc loc = Loc::here()) const;
   Tensor matmul(const Tensor& other, Loc loc = Loc::here()) const;
 
   TensorImpl* impl() const { return impl_.get(); }
-  const Ref<TensorImpl>& ref() const { return impl_; }
+  const Ref<TensorImpl>& ref() const& { return impl_; }
+  Ref<TensorImpl> ref() const&& { return impl_; }
   TensorImpl& get() const {
     if (!impl_) [[unlikely]]
       undefined();
@@ -358,6 +367,12 @@ class [[nodiscard]] Tensor {
  private:
   [[noreturn]] static void undefined();
   void check_accessor(int n, Loc loc) const;
+  template <Element T>
+  T read_item(Loc loc) const;
+  Scalar item_scalar(Loc loc) const;
+  template <Element T>
+  std::vector<T> read_vector(Loc loc) const;
+  std::vector<Scalar> scalars(Loc loc) const;
   Ref<TensorImpl> impl_;
 };
 
@@ -365,8 +380,8 @@ class [[nodiscard]] Tensor {
 // have default arguments).
 struct Arg {
   Arg(const Tensor& t, Loc l = Loc::here()) : tensor(&t), loc(l) {}
-  template <class T>
-  requires std::is_arithmetic_v<T> Arg(T value, Loc l = Loc::here()) : scalar(value), loc(l) {}
+  template <Number T>
+  Arg(T value, Loc l = Loc::here()) : scalar(value), loc(l) {}
   Arg(Scalar value, Loc l = Loc::here()) : scalar(value), loc(l) {}
   const Tensor* tensor = nullptr;
   Scalar scalar;
@@ -378,15 +393,57 @@ struct Arg {
 class Index {
  public:
   template <std::convertible_to<ViewIndex> V>
-  Index(V view) : view(view) {}
+  Index(V v) : view(v) {}
   Index(const Tensor& t) : view(0), tensor(t), by_tensor(true) {}
   ViewIndex view;
   Tensor tensor;
   bool by_tensor = false;  // also when the tensor is undefined: an Error
 };
 
+// The indices of x[t] and x[{...}] where at least one is a tensor, with their line. Lives as long
+// as the expression with the brackets.
+class IndexList {
+ public:
+  IndexList(const Tensor& mask_or_index, Loc l = Loc::here()) : loc(l), only_(&mask_or_index) {}
+  IndexList(std::initializer_list<Index> list, Loc l = Loc::here()) : loc(l) {
+    begin_ = list.begin();
+    size_ = list.size();
+  }
+  std::vector<Index> entries() const;
+  Loc loc;
+
+ private:
+  const Tensor* only_ = nullptr;
+  const Index* begin_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// x[mask] or x[index]: a copy of these elements of x, through which they are written while it is
+// the temporary that the brackets gave. x[index] += v reads, adds and writes: an index that occurs
+// twice is written once; index_put_(..., true) adds both.
+class [[nodiscard]] IndexedTensor : public Tensor {
+ public:
+  struct Origin;
+  IndexedTensor(Tensor taken, std::shared_ptr<const Origin> origin)
+      : Tensor(std::move(taken)), origin_(std::move(origin)) {}
+  using Tensor::operator=;
+  using Tensor::operator+=;
+  using Tensor::operator-=;
+  using Tensor::operator*=;
+  using Tensor::operator/=;
+  void operator=(const Arg& value) const&&;
+  void operator+=(const Arg& value) const&&;
+  void operator-=(const Arg& value) const&&;
+  void operator*=(const Arg& value) const&&;
+  void operator/=(const Arg& value) const&&;
+
+ private:
+  std::shared_ptr<const Origin> origin_;
+};
+
 struct ValuesIndices {
   Tensor values, indices;
+  friend std::ostream& operator<<(std::ostream& out, const ValuesIndices& v);
 };
 
 struct PrintOptions {

@@ -108,23 +108,36 @@ std::vector<To> read(const Tensor& t, const char* what, Loc loc) {
 
 }  // namespace
 
-template <class T>
-std::vector<T> Tensor::to_vector(Loc loc) const {
+template <Element T>
+std::vector<T> Tensor::read_vector(Loc loc) const {
   return read<T>(given(*this, "to_vector", loc), "to_vector", loc);
 }
 
-template <class T>
-T Tensor::item(Loc loc) const {
+template <Element T>
+T Tensor::read_item(Loc loc) const {
   INGOT_CHECK_AT("item", loc, given(*this, "item", loc).numel() == 1,
                  "{} does not have exactly one element", describe(meta()));
   return read<T>(*this, "item", loc)[0];
 }
 
-void* Tensor::data_ptr(Loc loc) const {
+Scalar Tensor::item_scalar(Loc loc) const {
+  if (given(*this, "item", loc).is_floating_point()) return read_item<double>(loc);
+  return read_item<i64>(loc);
+}
+
+std::vector<Scalar> Tensor::scalars(Loc loc) const {
+  const auto all = [](const auto& values) {
+    return std::vector<Scalar>(values.begin(), values.end());
+  };
+  return given(*this, "to_vector", loc).is_floating_point() ? all(read_vector<double>(loc))
+                                                            : all(read_vector<i64>(loc));
+}
+
+void* Tensor::data_ptr(Loc loc) const& {
   return exposed_bytes_of(given(*this, "data_ptr", loc), Access::write, "data_ptr", loc);
 }
 
-const void* Tensor::const_data_ptr(Loc loc) const {
+const void* Tensor::const_data_ptr(Loc loc) const& {
   return exposed_bytes_of(given(*this, "const_data_ptr", loc), Access::read, "const_data_ptr", loc);
 }
 
@@ -138,14 +151,14 @@ void check_dtype(const Tensor& t, const char* what, Loc loc) {
 
 }  // namespace
 
-template <class T>
-T* Tensor::data_ptr(Loc loc) const {
+template <Element T>
+T* Tensor::data_ptr(Loc loc) const& {
   check_dtype<T>(*this, "data_ptr", loc);
   return static_cast<T*>(data_ptr(loc));
 }
 
-template <class T>
-const T* Tensor::const_data_ptr(Loc loc) const {
+template <Element T>
+const T* Tensor::const_data_ptr(Loc loc) const& {
   check_dtype<T>(*this, "const_data_ptr", loc);
   return static_cast<const T*>(const_data_ptr(loc));
 }
@@ -155,7 +168,7 @@ void Tensor::check_accessor(int n, Loc loc) const {
                  "the tensor {} does not have {} dims", describe(meta()), n);
 }
 
-template <class T>
+template <Element T>
 Tensor from_vector(const std::vector<T>& values, Dims sizes, TensorOptions options, Loc loc) {
   INGOT_CHECK_AT("from_vector", loc, sizes.size() > 0 || values.size() == 1,
                  "{} values do not fill the shape []", values.size());
@@ -190,12 +203,59 @@ Tensor from_vector(const std::vector<T>& values, Dims sizes, TensorOptions optio
   return out;
 }
 
-Tensor tensor(std::initializer_list<double> values, TensorOptions options, Loc loc) {
-  for (double v : values) check_fits("tensor", v, options.dtype(), loc);
-  return as_op("tensor", [&] {
-    return from_vector(std::vector<double>(values), static_cast<i64>(values.size()),
-                       options.dtype(options.dtype()), loc);
+Tensor detail::from_numbers(const char* op, const std::vector<Scalar>& values, Dims sizes,
+                            TensorOptions options, Loc loc) {
+  const DType t = options.dtype();
+  for (Scalar s : values) check_fits(op, s, t, loc);
+  const auto all = [&]<class T>(T) {
+    std::vector<T> converted;
+    for (Scalar s : values) converted.push_back(s.to<T>());
+    return from_vector(converted, sizes, options.dtype(t), loc);
+  };
+  return as_op(op, [&] {
+    if (is_floating_point(t)) return all(0.0);
+    if (t == DType::boolean) return all(false);
+    if (t != DType::u8) return all(i64{});
+    std::vector<unsigned char> bytes;  // -1 stands for 255
+    for (Scalar s : values) bytes.push_back(static_cast<unsigned char>(s.to_int()));
+    return from_vector(bytes, sizes, options, loc);
   });
+}
+
+namespace {
+
+// Appends the numbers below `list`, whose shape from axis `depth` on is that of the lists before.
+void flatten(const Literal& list, int depth, Dims* sizes, std::vector<Scalar>* out, Loc loc) {
+  const auto n = static_cast<i64>(list.size());
+  INGOT_CHECK_AT("tensor", loc, depth < kMaxDims, "lists are nested more than {} deep", kMaxDims);
+  if (out->empty() && sizes->size() == depth) sizes->push_back(n);
+  INGOT_CHECK_AT("tensor", loc, depth < sizes->size() && (*sizes)[depth] == n,
+                 "the lists are ragged: one of {} elements stands where {} was begun", n,
+                 to_string(*sizes));
+  for (const Literal& item : list) {
+    INGOT_CHECK_AT("tensor", loc, item.is_list() == list.begin()->is_list(),
+                   "the lists are ragged: a number stands beside a list");
+    if (item.is_list()) {
+      flatten(item, depth + 1, sizes, out, loc);
+      continue;
+    }
+    INGOT_CHECK_AT("tensor", loc, sizes->size() == depth + 1,
+                   "the lists are ragged: a number stands where {} was begun", to_string(*sizes));
+    out->push_back(item.number());
+  }
+}
+
+}  // namespace
+
+Tensor tensor(std::initializer_list<Literal> values, TensorOptions options, Loc loc) {
+  Dims sizes;
+  std::vector<Scalar> numbers;
+  flatten(values, 0, &sizes, &numbers, loc);
+  return detail::from_numbers("tensor", numbers, sizes, options.dtype(options.dtype()), loc);
+}
+
+Tensor tensor(Scalar value, TensorOptions options, Loc loc) {
+  return detail::from_numbers("tensor", {value}, {}, options.dtype(options.dtype()), loc);
 }
 
 Tensor from_blob(void* data, Dims sizes, TensorOptions options, Loc loc) {
@@ -229,7 +289,7 @@ bool equal(const Tensor& a, const Tensor& b, Loc loc) {
   return read<double>(a, "equal", loc) == read<double>(b, "equal", loc);
 }
 
-bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan, Loc loc) {
+bool allclose(const Tensor& a, const Tensor& b, Real rtol, Real atol, Flag equal_nan, Loc loc) {
   (void)given(a, "allclose", loc), (void)given(b, "allclose", loc);
   Dims sizes =
       with_line("allclose", loc, [&] { return broadcast(a.sizes(), b.sizes(), "allclose"); });
@@ -242,11 +302,11 @@ bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool e
   return true;
 }
 
-#define INGOT_ACCESS(T)                                    \
-  template std::vector<T> Tensor::to_vector<T>(Loc) const; \
-  template T Tensor::item<T>(Loc) const;                   \
-  template T* Tensor::data_ptr<T>(Loc) const;              \
-  template const T* Tensor::const_data_ptr<T>(Loc) const;  \
+#define INGOT_ACCESS(T)                                      \
+  template std::vector<T> Tensor::read_vector<T>(Loc) const; \
+  template T Tensor::read_item<T>(Loc) const;                \
+  template T* Tensor::data_ptr<T>(Loc) const&;               \
+  template const T* Tensor::const_data_ptr<T>(Loc) const&;   \
   template Tensor from_vector<T>(const std::vector<T>&, Dims, TensorOptions, Loc);
 INGOT_ACCESS(float)
 INGOT_ACCESS(double)

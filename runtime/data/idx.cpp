@@ -112,7 +112,7 @@ Tensor read_idx(const std::string& path, int dims, Loc loc) {
   return from_vector(values, sizes, TensorOptions(kUInt8, kCPU), loc);
 }
 
-Dataset idx(const std::string& dir, bool train, i64 classes, Loc loc) {
+Dataset idx(const std::string& dir, Flag train, i64 classes, Loc loc) {
   const std::string part = train ? "train" : "t10k";
   const std::string image_path = find_file(dir, part + "-images", '3', loc);
   const std::string label_path = find_file(dir, part + "-labels", '1', loc);

@@ -18,6 +18,6 @@ Tensor read_idx(const std::string& path, int dims = 0, Loc loc = Loc::here());
 // train-labels-idx1-ubyte (t10k-...), with or without .gz. x u8 [rows, height, width], y i64
 // [rows]. Also a FileError: other counts of images and labels, a label >= classes, only zero
 // pixels.
-Dataset idx(const std::string& dir, bool train, i64 classes = 10, Loc loc = Loc::here());
+Dataset idx(const std::string& dir, Flag train, i64 classes = 10, Loc loc = Loc::here());
 
 }  // namespace ingot::data

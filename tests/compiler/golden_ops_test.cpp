@@ -286,8 +286,8 @@ TEST_P(GoldenOpsPart, CompiledGiveEagersBits) {
   }
 }
 
-using UnaryWrite = Tensor& (Tensor::*)(Loc);
-using BinaryWrite = Tensor& (Tensor::*)(const Arg&);
+using UnaryWrite = Tensor& (Tensor::*)(Loc) &;
+using BinaryWrite = Tensor& (Tensor::*)(const Arg&) &;
 const std::map<std::string, UnaryWrite> kUnaryWrites = {
     {"neg", &Tensor::neg_},       {"abs", &Tensor::abs_},
     {"exp", &Tensor::exp_},       {"log", &Tensor::log_},
