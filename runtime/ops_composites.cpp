@@ -160,13 +160,15 @@ Tensor cross_entropy_backward(const Tensor& dy, const Tensor& logits, const Tens
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Loc loc) {
-  (void)given(x, "mse_loss", loc), (void)given(target, "mse_loss", loc);
-  if (!(x.sizes() == target.sizes())) [[unlikely]]
-    warn_once("mse_loss", loc,
-              fmt::format("the shapes {} and {} differ and will be broadcast; give both the same "
-                          "shape, or expand() the one that is meant to repeat",
-                          to_string(x.sizes()), to_string(target.sizes())));
-  return as_op("mse_loss", [&] { return mean(square(sub(x, Arg(target, loc)), loc), loc); });
+  const Tensor error = as_op("mse_loss", [&] { return sub(x, Arg(target, loc)); });
+  if (!(x.sizes() == target.sizes())) [[unlikely]] {
+    warn_once(
+        "mse_loss", loc,
+        fmt::format("the shapes {} and {} differ and are broadcast to {}; give both one "
+                    "shape, or expand() the one that is meant to repeat",
+                    to_string(x.sizes()), to_string(target.sizes()), to_string(error.sizes())));
+  }
+  return as_op("mse_loss", [&] { return mean(square(error, loc), loc); });
 }
 
 }  // namespace ingot

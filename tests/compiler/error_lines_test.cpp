@@ -107,7 +107,7 @@ TEST(ErrorLines, OfElementwiseOps) {
       REFUSED("logical_not", !none),
       REFUSED("relu", relu(none)),
       REFUSED("add_", w.add_(0.5)),
-      REFUSED("add", z.add_(y)),
+      REFUSED("add_", z.add_(y)),
       REFUSED("gelu", gelu(x, "exact")),
       REFUSED("where", where(x, x, y)),
       REFUSED("where", where(x > 0, x, y)),

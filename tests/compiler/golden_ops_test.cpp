@@ -287,7 +287,7 @@ TEST_P(GoldenOpsPart, CompiledGiveEagersBits) {
 }
 
 using UnaryWrite = Tensor& (Tensor::*)(Loc) &;
-using BinaryWrite = Tensor& (Tensor::*)(const Arg&) &;
+using BinaryWrite = Tensor& (Tensor::*)(const Arg&)&;
 const std::map<std::string, UnaryWrite> kUnaryWrites = {
     {"neg", &Tensor::neg_},       {"abs", &Tensor::abs_},
     {"exp", &Tensor::exp_},       {"log", &Tensor::log_},
@@ -379,6 +379,7 @@ const std::map<std::string, std::string> kWithoutCases = {{"rand", "random"},
                                                           {"uniform_", "random"},
                                                           {"normal_", "random"},
                                                           {"from_vector", "how cases are read"},
+                                                          {"from_numbers", "from_vector's"},
                                                           {"from_blob", "borrows"},
                                                           {"cpu", "one device"},
                                                           {"cuda", "one device"},
