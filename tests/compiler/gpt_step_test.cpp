@@ -4,7 +4,7 @@
 
 #include <ingot/ingot.h>
 
-#include "../bench/gpt.h"
+#include "bench/gpt.h"
 
 using namespace ingot;
 
@@ -19,8 +19,8 @@ void expect_equal_steps(DType precision, Device device) {
   Training eager(kTiny, precision, device);
   manual_seed(5);
   Training compiled(kTiny, precision, device);
-  const auto step = compile(
-      [&](const Tensor& x, const Tensor& y) { return compiled.step(x, y); }, {.name = "gpt_step"});
+  const auto step = compile([&](const Tensor& x, const Tensor& y) { return compiled.step(x, y); },
+                            {.name = "gpt_step"});
   float first = 0, last = 0;
   for (int i = 0; i < 5; ++i) {
     const Tensor a = eager.step(eager.index, eager.target),
