@@ -20,6 +20,7 @@ const std::vector<Benchmark>& benchmarks() {
       {{"eager_linear_64", "compiled_linear_64"}, linear},
       {{"chain8_4m"}, chain},
       {{"user_row_4m"}, user_row},
+      {{"masks_where_4m", "masks_positive_4m", "masks_keep_4m"}, masks},
       {{"mlp_step"}, mlp_step},
       {{"first_call_chain8", "disk_call_chain8"}, first_call},
       {{"guard_replay", "guard_replay_grad"}, guard_replay},

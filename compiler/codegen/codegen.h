@@ -12,7 +12,7 @@
 namespace ingot::compiler {
 
 // Raised when generated text changes for the same program: it is part of every kernel's key.
-inline constexpr int kGeneratorVersion = 4;
+inline constexpr int kGeneratorVersion = 5;
 
 // What is generated: the body of a unit whose prelude is the embedded rows. It defines
 // extern "C" ingot_run of one of these types.

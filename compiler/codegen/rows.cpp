@@ -31,8 +31,8 @@ class RowsWriter {
     for (std::size_t k = 0; k < p_.temporaries.size(); ++k) {
       const RowTemporary& t = p_.temporaries[k];
       if (!t.row) continue;
-      text_ += fmt::format("  {0}* const t{1} = ({0}*)(scratch + {2} * slot);\n", c_type(t.dtype),
-                           k, t.slot);
+      text_ += fmt::format("  {0}* const t{1} = ({0}*)(scratch + {2} * slot);\n",
+                           memory_type(t.dtype), k, t.slot);
     }
     text_ += "  (void)strides; (void)scalars; (void)scratch; (void)slot;\n";
     text_ += "  for (Int64 r = 0; r < rows; ++r) {\n";

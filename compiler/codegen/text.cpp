@@ -74,8 +74,10 @@ const char* stored_type(DType t) {
   return t == DType::f16 ? "Half" : t == DType::bf16 ? "BFloat16" : c_type(t);
 }
 
+const char* memory_type(DType t) { return t == DType::boolean ? "unsigned char" : c_type(t); }
+
 std::string pointer_type(DType t, bool written) {
-  return fmt::format("{}{}*", written ? "" : "const ", c_type(t));
+  return fmt::format("{}{}*", written ? "" : "const ", memory_type(t));
 }
 
 std::string function_head(const std::vector<const OpInfo*>& ops) {

@@ -9,8 +9,12 @@
 
 namespace ingot::compiler {
 
-// "float"; of a memory operand "const float*", or "float*" when it is written.
+// "float".
 const char* c_type(DType t);
+// What the CPU's functions read and write it as. A bool is a byte of 0 or 1: g++ leaves loops
+// over bool scalar, and an element becomes a Num<bool> as any byte does.
+const char* memory_type(DType t);
+// Of a memory operand "const float*", or "float*" when it is written.
 std::string pointer_type(DType t, bool written);
 // What a GPU's kernel stores it as: "BFloat16".
 const char* stored_type(DType t);

@@ -216,7 +216,7 @@ void cpu_dropout(const KernelArgs& args) {
       nest.dim() == 1 && nest.stride(0, 0) == 1 && nest.stride(0, 1) == 1 && nest.stride(0, 2) == 1;
   for_tiles(meta.numel(), [&](i64 begin, i64 end) {
     alignas(64) char x[kDrawnTile * 8], y[kDrawnTile * 8], packed[kDrawnTile * 8];
-    bool kept[kDrawnTile];
+    unsigned char kept[kDrawnTile];
     for (i64 first = begin; first < end; first += kDrawnTile) {
       const i64 n = end - first < kDrawnTile ? end - first : kDrawnTile;
       random.keep(n, kept, stream_at(args.ticket, first, 4), threshold);

@@ -45,18 +45,12 @@ template <class Row, int K>
 inline constexpr bool takes_mask<GradRow<Row, K>> = takes_mask<Row> &&
                                                     (GradRow<Row, K>::uses & 1u) != 0;
 
-// A dense operand. A bool is read as a byte, which vectorises better.
+// A dense operand.
 template <class T>
 struct Dense {
-  const T* at;
-  INGOT_INLINE explicit Dense(const void* in) : at(static_cast<const T*>(in)) {}
+  const Stored<T>* at;
+  INGOT_INLINE explicit Dense(const void* in) : at(static_cast<const Stored<T>*>(in)) {}
   INGOT_INLINE Num<T> operator[](Int64 i) const { return Num<T>(at[i]); }
-};
-template <>
-struct Dense<bool> {
-  const unsigned char* at;
-  INGOT_INLINE explicit Dense(const void* in) : at(static_cast<const unsigned char*>(in)) {}
-  INGOT_INLINE Num<bool> operator[](Int64 i) const { return Num<bool>(at[i] != 0); }
 };
 
 // One value for the whole run.
@@ -88,14 +82,14 @@ struct RowLoop {
       typename Choose<rule_of<Row> == DTypeRule::boolean || is_same_type<T, bool>, bool, T>::type;
 
   template <class... Operands>
-  INGOT_INLINE static void loop(Int64 n, Result* y, Operands... x) {
+  INGOT_INLINE static void loop(Int64 n, Stored<Result>* y, Operands... x) {
     INGOT_INDEPENDENT
     for (Int64 i = 0; i < n; ++i) y[i] = Row::value(x[i]...).v;
   }
   template <unsigned repeated, int... K>
   INGOT_INLINE static void expand(Int64 n, void* out, const void* const* in,
                                   std::integer_sequence<int, K...>) {
-    loop(n, static_cast<Result*>(out), Operand<K, repeated>(in[K])...);
+    loop(n, static_cast<Stored<Result>*>(out), Operand<K, repeated>(in[K])...);
   }
 
   // Bit K of `repeated`: operand K is one value.

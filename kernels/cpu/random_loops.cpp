@@ -116,13 +116,12 @@ void integers_64(Int64 n, Int64* out, RandomStream s, Int64 low, Word64 range) {
                [=](Word64 w) { return static_cast<Int64>(Word64(low) + philox::below(w, range)); });
 }
 
-void keep(Int64 n, bool* out, RandomStream s, unsigned threshold) {
+void keep(Int64 n, Stored<bool>* out, RandomStream s, unsigned threshold) {
   fill_by_word(n, out, s, [=](Word w) { return (w >> 8) >= threshold; });
 }
 
 template <class T>
-void masked(Int64 n, T* out, const T* x, const bool* mask, T scale) {
-  const unsigned char* kept = reinterpret_cast<const unsigned char*>(mask);
+void masked(Int64 n, T* out, const T* x, const Stored<bool>* kept, T scale) {
   for (Int64 i = 0; i < n; ++i) out[i] = kept[i] != 0 ? x[i] * scale : T(0);
 }
 

@@ -25,11 +25,11 @@ struct RandomLoops {
   // low + [0, range) from one word each (range <= 2^32), or from two.
   void (*integers_32)(Int n, Int* out, RandomStream s, Int low, UInt range);
   void (*integers_64)(Int n, Int* out, RandomStream s, Int low, UInt range);
-  // Whether the high 24 bits of the word are at least `threshold`.
-  void (*keep)(Int n, bool* out, RandomStream s, unsigned threshold);
+  // Whether the high 24 bits of the word are at least `threshold`, as a bool lies in memory.
+  void (*keep)(Int n, unsigned char* out, RandomStream s, unsigned threshold);
   // keep ? x * scale : 0
-  void (*masked_f32)(Int n, float* out, const float* x, const bool* keep, float scale);
-  void (*masked_f64)(Int n, double* out, const double* x, const bool* keep, double scale);
+  void (*masked_f32)(Int n, float* out, const float* x, const unsigned char* keep, float scale);
+  void (*masked_f64)(Int n, double* out, const double* x, const unsigned char* keep, double scale);
 };
 
 inline namespace INGOT_ISA {

@@ -32,6 +32,8 @@ template <class To, class From>
 INGOT_INLINE constexpr Num<To> convert(Num<From> x) {
   if constexpr (is_same_type<To, bool>) {
     return x != Num<From>(0);
+  } else if constexpr (is_same_type<From, bool>) {
+    return Num<To>(x.v ? To(1) : To(0));  // g++ leaves a cast from bool to a float scalar
   } else if constexpr (is_float<From> && !is_float<To>) {
     using Range = IntegerRange<To>;
     constexpr From low = From(Range::low), end = From(Range::end);

@@ -28,7 +28,7 @@ class TiledLoop {
                                   T>::type;
 
   template <class... X>
-  static void dense(Int64 n, Out* y, const X*... x) {
+  static void dense(Int64 n, Stored<Out>* y, const Stored<X>*... x) {
     static_assert(is_same_type<decltype(Row::value(Num<X>(x[0])...)), Num<Out>>,
                   "a row's value returns S; Num<bool> where its rule is boolean");
 #if defined(__clang__)
@@ -44,30 +44,33 @@ class TiledLoop {
     for (Int64 i = 0; i < n; ++i) tile[i] = from[i * stride];
   }
   template <int K>
-  static const In<K>* at(const void* const* in, Int64 offset) {
-    return static_cast<const In<K>*>(in[K]) + offset;
+  static const Stored<In<K>>* at(const void* const* in, Int64 offset) {
+    return static_cast<const Stored<In<K>>*>(in[K]) + offset;
   }
 
   template <int... K>
   static void run(Int64 n, void* out, const void* const* in, const Int64* strides,
                   row_detail::Indices<K...>) {
-    Out* y = static_cast<Out*>(out);
-    if (strides[0] == 1 && ((strides[1 + K] == 1) && ...)) return dense(n, y, at<K>(in, 0)...);
+    using To = Stored<Out>;
+    To* y = static_cast<To*>(out);
+    if (strides[0] == 1 && ((strides[1 + K] == 1) && ...)) {
+      return dense<In<K>...>(n, y, at<K>(in, 0)...);
+    }
     alignas(64) char tiles[1 + arity][kTile * 8];
     for (Int64 begin = 0; begin < n; begin += kTile) {
       const Int64 count = n - begin < kTile ? n - begin : kTile;
       const void* from[arity];
-      const auto place = [&]<int k>(In<k>* tile) {
-        const In<k>* x = at<k>(in, begin * strides[1 + k]);
+      const auto place = [&]<int k>(Stored<In<k>>* tile) {
+        const Stored<In<k>>* x = at<k>(in, begin * strides[1 + k]);
         from[k] = strides[1 + k] == 1 ? x : tile;
         // One repeated value is spread once.
         if (strides[1 + k] != 1 && (strides[1 + k] != 0 || begin == 0)) {
           pack(count, tile, x, strides[1 + k]);
         }
       };
-      (place.template operator()<K>(reinterpret_cast<In<K>*>(tiles[K])), ...);
-      Out* to = strides[0] == 1 ? y + begin : reinterpret_cast<Out*>(tiles[arity]);
-      dense(count, to, static_cast<const In<K>*>(from[K])...);
+      (place.template operator()<K>(reinterpret_cast<Stored<In<K>>*>(tiles[K])), ...);
+      To* to = strides[0] == 1 ? y + begin : reinterpret_cast<To*>(tiles[arity]);
+      dense<In<K>...>(count, to, static_cast<const Stored<In<K>>*>(from[K])...);
       if (strides[0] == 1) continue;
       for (Int64 i = 0; i < count; ++i) y[(begin + i) * strides[0]] = to[i];
     }

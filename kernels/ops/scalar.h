@@ -47,6 +47,19 @@ struct WrapType<bool> {
 template <class T>
 using Wrap = typename WrapType<T>::type;
 
+// What an element lies in memory as. A bool is a byte of 0 or 1 and is read and written as one: g++
+// leaves loops over bool scalar. Num<T>(element) is right for each.
+template <class T>
+struct StoredType {
+  using type = T;
+};
+template <>
+struct StoredType<bool> {
+  using type = unsigned char;
+};
+template <class T>
+using Stored = typename StoredType<T>::type;
+
 template <class T>
 struct Num {
   using Value = T;

@@ -213,7 +213,7 @@ TEST(Random, LevelsAgree) {
     if (which == 1) r.uniform_f64(n, d, s, -1, 3, 1.75);
     if (which == 2) r.integers_32(n, k, s, -4, 1000);
     if (which == 3) r.integers_64(n, k, s, -4, 1000);
-    if (which == 4) r.keep(n, reinterpret_cast<bool*>(out.data()), s, 1u << 23);
+    if (which == 4) r.keep(n, reinterpret_cast<unsigned char*>(out.data()), s, 1u << 23);
     if (which == 5) r.normal_f64(n, d, s, 1, 2);
     if (which == 6) r.normal_f32(n, f, s, 1, 2);
     return out;
