@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 
 #include <ingot/kernels/core/check.h>
 #include <ingot/runtime/memory_pool.h>
@@ -9,22 +8,16 @@ namespace ingot {
 
 namespace {
 
-// Size classes: four steps a power of two, so that at most a fifth of a block is unused.
-int size_class(std::size_t bytes) {
-  std::size_t units = (bytes + kStorageAlignment - 1) / kStorageAlignment;
-  if (units <= 4) return static_cast<int>(units) - 1;
-  int power = std::bit_width(units - 1) - 1;  // 2^power < units <= 2^(power + 1)
-  std::size_t step = std::size_t{1} << (power - 2);
-  return power * 4 - 4 + static_cast<int>((units - 1 - (std::size_t{1} << power)) / step);
-}
+// Reserved memory stays below peak * kReservedNumerator / kReservedDenominator while blocks of
+// other sizes can be had: blocks are rounded up by a quarter at most, which leaves this for 1.5
+// times what was live.
+constexpr i64 kReservedNumerator = 9, kReservedDenominator = 8;
 
-std::size_t class_bytes(int c) {
-  if (c < 4) return static_cast<std::size_t>(c + 1) * kStorageAlignment;
-  int power = (c + 4) / 4;
-  std::size_t step = std::size_t{1} << (power - 2);
-  std::size_t quarter = static_cast<std::size_t>((c + 4) % 4 + 1);
-  return ((std::size_t{1} << power) + quarter * step) * kStorageAlignment;
-}
+// Joining free blocks and giving memory back is paid for by requests, so that a program whose sizes
+// come and go pays a bounded part of each request; it may then hold up to this many times its peak.
+constexpr i64 kReservedByCost = 4;
+constexpr i64 kWorkAtStart = 1 << 16, kWorkOfRequest = 1;
+constexpr i64 kWorkOfSystem = 64;  // giving a block back or taking one, in blocks looked at
 
 i64 signed_size(std::size_t bytes) { return static_cast<i64>(bytes); }
 
@@ -35,7 +28,7 @@ void* MemoryPool::take(std::size_t bytes) {
   std::size_t block_bytes = class_bytes(c);
   requests_.fetch_add(1, std::memory_order_relaxed);
   void* block = pop(c);
-  if (block == nullptr) block = from_system(bytes, block_bytes);
+  if (block == nullptr) block = take_other(c, bytes);
   i64 now = allocated_.fetch_add(signed_size(block_bytes), std::memory_order_relaxed) +
             signed_size(block_bytes);
   i64 peak = peak_.load(std::memory_order_relaxed);
@@ -50,9 +43,12 @@ void MemoryPool::give(void* block, std::size_t bytes) noexcept {
   std::size_t block_bytes = class_bytes(c);
   allocated_.fetch_sub(signed_size(block_bytes), std::memory_order_relaxed);
   notify(block, -signed_size(block_bytes));
-  if (caches_ && push(c, block)) return;
-  source_.give(device_, block);
-  reserved_.fetch_sub(signed_size(block_bytes), std::memory_order_relaxed);
+  if (caches_) {
+    push(c, block);
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  give_segment(static_cast<char*>(block), block_bytes);
 }
 
 void MemoryPool::used(const void* at, StreamOf stream) {
@@ -64,15 +60,22 @@ void MemoryPool::used(const void* at, StreamOf stream) {
 void MemoryPool::clear() {
   std::lock_guard lock(mutex_);
   reclaim(true);
-  const auto give_back = [&](FreeBlocks& free) {
-    for (int c = 0; c < kClasses; ++c) {
-      for (void* block : free.of[c]) source_.give(device_, block);
-      reserved_.fetch_sub(signed_size(free.of[c].size() * class_bytes(c)));
-      free.of[c].clear();
-    }
-  };
-  give_back(free_);
-  for (auto& [stream, free] : free_of_others_) give_back(*free);
+  constexpr std::size_t kAll = ~std::size_t{0};
+  give_free_segments(free_, 0, kAll);
+  for (auto& [stream, free] : free_of_others_) give_free_segments(*free, 0, kAll);
+}
+
+void MemoryPool::give_free_segments(FreeBlocks& free, int c, std::size_t enough) {
+  for (const auto& [segment, bytes] : free.take_segments(segments_, c, enough)) {
+    give_segment(segment, bytes);
+  }
+}
+
+void MemoryPool::give_segment(char* segment, std::size_t bytes) noexcept {
+  segments_.erase(segment);
+  source_.give(device_, segment);
+  reserved_.fetch_sub(signed_size(bytes), std::memory_order_relaxed);
+  work_ += kWorkOfSystem;
 }
 
 MemoryStats MemoryPool::stats() const {
@@ -83,7 +86,7 @@ cuda::StreamHandle MemoryPool::current() const {
   return order_ == nullptr || order_->current == nullptr ? nullptr : order_->current(device_);
 }
 
-MemoryPool::FreeBlocks& MemoryPool::free_of(cuda::StreamHandle owner) {
+FreeBlocks& MemoryPool::free_of(cuda::StreamHandle owner) {
   if (owner == nullptr) [[likely]]
     return free_;
   std::unique_ptr<FreeBlocks>& free = free_of_others_[owner];
@@ -96,15 +99,41 @@ void* MemoryPool::pop(int c) {
   std::lock_guard lock(mutex_);
   if (!deferred_.empty()) [[unlikely]]
     reclaim(false);
-  std::vector<void*>& free = free_of(owner).of[c];
-  if (free.empty()) return nullptr;
-  void* block = free.back();
-  if (owner != nullptr) owners_[block] = owner;
-  free.pop_back();
+  void* block = free_of(owner).take(c);
+  if (block != nullptr && owner != nullptr) owners_[block] = owner;
   return block;
 }
 
-bool MemoryPool::push(int c, void* block) noexcept {
+void* MemoryPool::take_other(int c, std::size_t bytes) {
+  const i64 needed = signed_size(class_bytes(c));
+  const cuda::StreamHandle owner = current();
+  {
+    const std::lock_guard lock(mutex_);
+    const i64 after = allocated_.load() + needed, peak = std::max(peak_.load(), after);
+    const bool can_pay = work_ < kWorkAtStart + kWorkOfRequest * requests_.load();
+    const i64 budget =
+        can_pay ? peak / kReservedDenominator * kReservedNumerator : peak * kReservedByCost;
+    // What other streams keep is theirs.
+    FreeBlocks& free = free_of(owner);
+    if (const i64 excess = after + signed_size(free.bytes()) - budget; excess > 0) {
+      void* block = free.cut(c, segments_);
+      if (block == nullptr) {
+        work_ += signed_size(free.join(segments_));
+        block = free.take(c);
+        if (block == nullptr) block = free.cut(c, segments_);
+      }
+      if (block != nullptr) {
+        if (owner != nullptr) owners_[block] = owner;
+        return block;
+      }
+      give_free_segments(free, c, static_cast<std::size_t>(excess));
+    }
+    work_ += kWorkOfSystem;
+  }
+  return from_system(bytes, class_bytes(c));
+}
+
+void MemoryPool::push(int c, void* block) noexcept {
   std::lock_guard lock(mutex_);
   try {
     cuda::StreamHandle owner = nullptr;
@@ -121,14 +150,18 @@ bool MemoryPool::push(int c, void* block) noexcept {
       }
       if (!deferred.events.empty()) {
         deferred_.push_back(std::move(deferred));
-        return true;
+        return;
       }
     }
-    free_of(owner).of[c].push_back(block);
+    free_of(owner).put(c, block);
   } catch (...) {
-    return false;
+    // No memory for the entry, or CUDA is shutting down: a whole segment goes back, a part of one
+    // is out of use until the process ends.
+    const auto segment = segments_.find(static_cast<char*>(block));
+    if (segment != segments_.end() && segment->second == class_bytes(c)) {
+      give_segment(segment->first, segment->second);
+    }
   }
-  return true;
 }
 
 std::vector<StreamOf> MemoryPool::take_uses(void* block, std::size_t bytes,
@@ -159,26 +192,27 @@ void MemoryPool::reclaim(bool wait) {
       order_->drop(d.events.back());
       d.events.pop_back();
     }
-    free_of(d.owner).of[d.size_class].push_back(d.block);
+    free_of(d.owner).put(d.size_class, d.block);
     return true;
   };
   deferred_.erase(std::remove_if(deferred_.begin(), deferred_.end(), passed), deferred_.end());
 }
 
 void* MemoryPool::try_system(std::size_t block_bytes) {
-  const i64 limit = limit_.load();
-  if (limit != 0 && reserved_.load() + signed_size(block_bytes) > limit) return nullptr;
-  // Large blocks start on a page, so that one of them never shares a page with another.
-  const std::size_t align = block_bytes >= (1u << 20) ? 4096 : kStorageAlignment;
-  const std::size_t rounded = (block_bytes + align - 1) / align * align;
-  void* block = source_.take(device_, rounded, align);
-  if (block == nullptr) return nullptr;
-  reserved_.fetch_add(signed_size(block_bytes));
-  if (const cuda::StreamHandle owner = current(); owner != nullptr) {
-    std::lock_guard lock(mutex_);
-    owners_[block] = owner;
+  const i64 limit = limit_.load(), size = signed_size(block_bytes);
+  // Counted before it is there, so that threads that ask at once see each other.
+  if (const i64 reserved = reserved_.fetch_add(size) + size; limit == 0 || reserved <= limit) {
+    const std::size_t align = block_alignment(block_bytes);
+    if (void* block = source_.take(device_, block_bytes, align)) {
+      const cuda::StreamHandle owner = current();
+      const std::lock_guard lock(mutex_);
+      segments_.emplace(static_cast<char*>(block), block_bytes);
+      if (owner != nullptr) owners_[block] = owner;
+      return block;
+    }
   }
-  return block;
+  reserved_.fetch_sub(size);
+  return nullptr;
 }
 
 void* MemoryPool::from_system(std::size_t bytes, std::size_t block_bytes) {

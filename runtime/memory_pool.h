@@ -1,4 +1,7 @@
-// MemoryPool: the cache of one device's blocks, by size class.
+// MemoryPool: the cache of one device's blocks, by size class. A class that has no free block is
+// served from the system until the pool holds an eighth more than was ever in use at once; then
+// from larger free blocks, which are cut, and then from the system after free memory of other sizes
+// went back there. So sizes that grow leave nothing behind that they have outgrown.
 // Owns: blocks, their reuse, statistics, the limit. On a GPU it is stream-ordered: a freed block
 // may be handed out again at once to work on the stream that it was taken on, since whoever gets it
 // runs behind the work that still uses it. Where other streams used it too, it waits for them.
@@ -14,6 +17,7 @@
 
 #include <ingot/kernels/cuda/device.h>
 #include <ingot/runtime/allocator.h>
+#include <ingot/runtime/free_blocks.h>
 
 namespace ingot {
 
@@ -63,11 +67,6 @@ class MemoryPool {
   void set_limit(i64 bytes) { limit_.store(bytes); }
 
  private:
-  // Four steps a power of two, up to 2^48 units.
-  static constexpr int kClasses = 4 * 48;
-  struct FreeBlocks {
-    std::vector<void*> of[kClasses];
-  };
   // Freed, but not done with on some stream.
   struct Deferred {
     void* block;
@@ -78,7 +77,13 @@ class MemoryPool {
 
   cuda::StreamHandle current() const;
   void* pop(int size_class);
-  bool push(int size_class, void* block) noexcept;
+  void push(int size_class, void* block) noexcept;
+  // For a class that has no free block; `bytes` are what was asked for. Never nullptr.
+  void* take_other(int size_class, std::size_t bytes);
+  // Gives segments back that are free as a whole until `enough` bytes are: those of smaller
+  // classes first.
+  void give_free_segments(FreeBlocks& free, int size_class, std::size_t enough);
+  void give_segment(char* segment, std::size_t bytes) noexcept;
   FreeBlocks& free_of(cuda::StreamHandle owner);
   // The streams that used [block, block + bytes) and that the owner's order does not cover.
   std::vector<StreamOf> take_uses(void* block, std::size_t bytes, cuda::StreamHandle owner);
@@ -92,7 +97,9 @@ class MemoryPool {
   const bool caches_;
   const MemoryOrder* const order_;
   std::mutex mutex_;
-  FreeBlocks free_;  // of the shared stream
+  FreeBlocks free_;    // of the shared stream
+  Segments segments_;  // what came from the system
+  i64 work_ = 0;       // spent on requests that no free block of their class served
   std::unordered_map<cuda::StreamHandle, std::unique_ptr<FreeBlocks>> free_of_others_;
   std::unordered_map<void*, cuda::StreamHandle> owners_;  // of blocks taken on other streams
   std::map<const void*, std::vector<StreamOf>> uses_;
