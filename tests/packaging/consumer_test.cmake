@@ -92,4 +92,11 @@ endif()
 
 run("${build}/consumer")
 message("${output}")
+
+# A machine that has neither fmt's package nor a CUDA toolkit.
+set(bare "${WORK}/bare")
+run("${CMAKE_COMMAND}" -S "${SOURCE}/tests/packaging/consumer" -B "${bare}" ${options}
+    -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON -DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON)
+run("${CMAKE_COMMAND}" --build "${bare}" --config "${BUILD_TYPE}" --target consumer)
+run("${bare}/consumer")
 run("${build}/add_a_row")
