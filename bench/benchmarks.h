@@ -25,6 +25,7 @@ std::vector<Row> linear();         // eager_linear_64, compiled_linear_64
 std::vector<Row> chain();          // chain8_4m
 std::vector<Row> user_row();       // user_row_4m
 std::vector<Row> masks();          // masks_where_4m, masks_positive_4m, masks_keep_4m
+std::vector<Row> many_cores();     // many_cores_*
 std::vector<Row> mlp_step();       // mlp_step
 std::vector<Row> first_call();     // first_call_chain8, disk_call_chain8
 std::vector<Row> guard_replay();   // guard_replay, guard_replay_grad

@@ -58,8 +58,8 @@ std::vector<Row> first_call() {
     if (file.path().extension() == ".cpp") source = file.path();
   }
   jit::HostCompilerOptions options;
-  options.cxx = env().cxx;
-  options.search_path = env().path;
+  options.cxx = kernel_env().cxx;
+  options.search_path = kernel_env().path;
   jit::HostCompiler compiler(options);
   INGOT_CHECK(compiler.info() != nullptr, "first_call_chain8: {}", compiler.missing());
   INGOT_CHECK(!source.empty(), "first_call_chain8: the first call compiled nothing");

@@ -19,7 +19,7 @@ void apply_env() {
     const Env& e = env();
     if (!e.isa.empty())
       set_isa_cap(e.isa == "v4" ? IsaLevel::v4 : e.isa == "v3" ? IsaLevel::v3 : IsaLevel::base);
-    if (e.threads > 0) set_num_threads(e.threads);
+    if (e.threads > 0) set_default_num_threads(e.threads);
     return true;
   }();
   (void)applied;

@@ -101,9 +101,14 @@ FusedStep::FusedStep(PointwiseProgram program, const Segment& segment)
                 program_.scalars.size() <= static_cast<std::size_t>(kMaxScalars),
             "fused group of {} temporaries and {} scalars", program_.temporaries,
             program_.scalars.size());
+  int flops = 0, transcendentals = 0;
   for (const Instruction& i : program_.code) {
+    flops += i.op == nullptr ? 1 : i.op->flops;
+    transcendentals += i.op == nullptr ? 0 : i.op->transcendentals;
     loops_.push_back(i.op == nullptr ? nullptr : eager_loop(*i.op, i.compute));
   }
+  grain_ = grain_for(
+      elementwise_nanoseconds(static_cast<int>(program_.memory.size()), flops, transcendentals));
 }
 
 std::string FusedStep::source(const Segment& segment) const {
@@ -138,12 +143,14 @@ void FusedStep::run(const Segment& segment, const Binding& binding) const {
                      .cost = &cost_,
                      .fused_from = names().c_str()});
   if (auto run = kernel<RunFn>()) {
-    nest.for_each_run([&](i64 n, char* const* data) { run(n, data, strides, scalars); });
+    nest.for_each_run([&](i64 n, char* const* data) { run(n, data, strides, scalars); }, grain_);
     return;
   }
-  nest.for_each_run([&](i64 n, char* const* data) {
-    TileInterpreter(program_, loops_, scalars).run(n, data, strides);
-  });
+  nest.for_each_run(
+      [&](i64 n, char* const* data) {
+        TileInterpreter(program_, loops_, scalars).run(n, data, strides);
+      },
+      grain_);
 }
 
 }  // namespace ingot::compiler

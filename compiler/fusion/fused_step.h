@@ -22,6 +22,7 @@ class FusedStep final : public GeneratedStep {
   PointwiseProgram program_;
   std::vector<LoopFn> loops_;  // by instruction; null: a cast
   Cost cost_;
+  i64 grain_ = 1;  // elements that pay for a thread
 };
 
 }  // namespace ingot::compiler

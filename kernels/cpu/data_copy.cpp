@@ -64,7 +64,7 @@ void copy_transposed(const Nest& nest, int axis, DType to_type, DType from_type)
   planes.remove_axis(axis);
   planes.remove_axis(0);
   const i64 strips = (columns + kBlock - 1) / kBlock;
-  const i64 strips_per_thread = 1 + 2 * kParallelGrain / (kBlock * rows);
+  const i64 strips_per_thread = 1 + kParallelGrain / (kBlock * rows);
 
   parallel_for(planes.numel() * strips, strips_per_thread, [&](i64 begin, i64 end) {
     alignas(64) char block[kBlock * kBlock * 8];
@@ -108,7 +108,7 @@ void copy_elements(const BufferView& to, const BufferView& from) {
       [&](i64 run, char* const* at) {
         copy_run(run, at[0], dst.dtype, strides[0], at[1], src.dtype, strides[1]);
       },
-      4 * kParallelGrain);
+      2 * kParallelGrain);
 }
 
 void copy_overlapping(const BufferView& to, const BufferView& from) {
@@ -129,7 +129,7 @@ void fill_elements(const BufferView& to, const void* value) {
   const CopyLoops::Move move = loops().copy->move[item_log2(item)];
   const i64 step = nest.numel() == 0 ? 0 : nest.run_strides()[0];
   nest.for_each_run([&](i64 n, char* const* at) { move(n, at[0], step, value, 0); },
-                    4 * kParallelGrain);
+                    2 * kParallelGrain);
 }
 
 void store_scalar(Scalar s, DType dtype, void* to) {

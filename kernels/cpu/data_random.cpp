@@ -11,7 +11,7 @@ namespace ingot {
 namespace {
 
 constexpr i64 kDrawnTile = 1024;  // elements; a multiple of what a block gives
-constexpr i64 kTilesPerThread = 16;
+constexpr i64 kTilesPerThread = 32;
 
 CopyLoops::Cast cast_between(DType from, DType to) {
   return loops().copy->cast[static_cast<int>(from)][static_cast<int>(to)];

@@ -193,8 +193,8 @@ void run_tasks(void* job, std::int64_t begin, std::int64_t end) {
 
 // In multiply-adds, an element of an operand counting as four. Below the first, waking a thread
 // costs more than it saves (some 10 us on one core); the second is the least that a task holds.
-constexpr Index kParallelWork = Index{1} << 20;
-constexpr Index kTaskWork = Index{1} << 18;
+constexpr Index kParallelWork = Index{1} << 21;
+constexpr Index kTaskWork = Index{1} << 20;
 constexpr Index kFewRows = 96;
 
 template <class T>

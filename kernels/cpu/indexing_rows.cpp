@@ -99,7 +99,7 @@ void take_slices(const Slices& out, const Slices& x, DType dtype, const Offsets&
     outer.remove_axis(0);
     const auto move = loops().copy->move[item_log2(item)];
     const i64* at_position = offsets.data();
-    parallel_for(outer.numel() * count, 1 + 2 * kParallelGrain / length, [&](i64 begin, i64 end) {
+    parallel_for(outer.numel() * count, 1 + kParallelGrain / length, [&](i64 begin, i64 end) {
       while (begin < end) {
         const i64 place = begin / count, first = begin % count;
         const i64 last = std::min(count, first + end - begin);

@@ -10,8 +10,14 @@ namespace ingot {
 
 inline constexpr int kMaxOperands = 16;
 
-// Elements below which one thread does the work: starting others costs more than they save.
-inline constexpr i64 kParallelGrain = 32768;
+// Elements that are moved, or gone through once, in the least time that pays for a thread.
+inline constexpr i64 kParallelGrain = 65536;
+
+// What an element of an elementwise loop takes one core, as measured with AVX2 in the second-level
+// cache.
+constexpr double elementwise_nanoseconds(int operands, int flops, int transcendentals) {
+  return 0.05 * operands + 0.03 * flops + 0.6 * transcendentals;
+}
 
 class Nest {
  public:
@@ -113,7 +119,7 @@ void Nest::walk(i64 begin, i64 end, F&& f) const {
 
 template <class F>
 void Nest::for_each_run(F&& f, i64 grain) const {
-  if (numel_ <= grain) return walk(0, numel_, f);
+  if (numel_ < 2 * grain) return walk(0, numel_, f);
   parallel_for(numel_, grain, [&](i64 begin, i64 end) { walk(begin, end, f); });
 }
 

@@ -104,8 +104,9 @@ void run_cast(const Call& call, LoopFn loop, i64 n, char* const* at, const i64* 
   }
 }
 
-// Elements that pay for a second thread: fewer when each one is dear.
-i64 grain_of(const OpInfo& op) { return op.transcendentals > 0 ? 8192 : 4 * kParallelGrain; }
+i64 grain_of(const OpInfo& op) {
+  return grain_for(elementwise_nanoseconds(op.n_in + 1, op.flops, op.transcendentals));
+}
 
 // All operands in the order of one dense result: no nest is needed.
 bool run_dense(const Call& call, const KernelArgs& args, LoopFn loop) {

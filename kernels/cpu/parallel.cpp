@@ -90,7 +90,8 @@ class Pool {
       shares_[p].end = chunks * (p + 1) / parts_;
     }
     failed_.store(false, std::memory_order_relaxed);
-    for (int w = 0; w < workers; ++w) post(*workers_[w]);
+    for (int w = 0; w < workers; ++w) workers_[w]->state.store(kPosted);
+    wake_children(0);
     t_in_region = true;
     work(0);
     t_in_region = false;
@@ -137,9 +138,12 @@ class Pool {
     return count;
   }
 
-  static void post(Worker& worker) {
-    worker.state.store(kPosted);
-    wake_up(worker);
+  // Each participant wakes two more: to wake all of them one by one would cost the caller more time
+  // than small work takes. Whoever is not awake in the end has not begun, and is not waited for.
+  void wake_children(int part) {
+    for (int child = 2 * part + 1; child <= 2 * part + 2 && child < parts_; ++child) {
+      wake_up(*workers_[child - 1]);
+    }
   }
 
   // Takes the region back from a worker that has not begun, else waits for its end.
@@ -165,6 +169,7 @@ class Pool {
       std::uint32_t state = kPosted;
       if (!me.state.compare_exchange_strong(state, kTaken)) continue;
       t_in_region = true;
+      wake_children(index + 1);
       work(index + 1);
       t_in_region = false;
       me.state.store(kIdle);
@@ -231,30 +236,33 @@ Pool& pool() {
   return *made;
 }
 
-std::atomic<int> g_threads{0};  // 0: not chosen yet
+std::atomic<int> g_threads{0};          // what the program has set; 0: nothing
+std::atomic<int> g_default_threads{0};  // 0: not chosen yet
 
 }  // namespace
 
 void parallel_for(std::int64_t n, std::int64_t grain, Body body, void* context) {
   INGOT_BUG(grain >= 1, "parallel_for: grain {}", grain);
   if (n <= 0) return;
-  if (n > grain && !t_in_region) {
-    const auto threads =
-        static_cast<int>(std::min<std::int64_t>(num_threads(), (n - 1) / grain + 1));
+  if (n >= 2 * grain && !t_in_region) {
+    const auto threads = static_cast<int>(std::min<std::int64_t>(num_threads(), n / grain));
     if (threads > 1 && pool().try_run(n, grain, body, context, threads)) return;
   }
   body(context, 0, n);
 }
 
 int num_threads() {
-  int threads = g_threads.load(std::memory_order_relaxed);
+  if (const int set = g_threads.load(std::memory_order_relaxed)) return set;
+  int threads = g_default_threads.load(std::memory_order_relaxed);
   if (threads == 0) {
     // Another thread may have chosen in the meantime; its choice stands.
     int chosen = std::min(available_cores(), kMaxThreads);
-    threads = g_threads.compare_exchange_strong(threads, chosen) ? chosen : threads;
+    threads = g_default_threads.compare_exchange_strong(threads, chosen) ? chosen : threads;
   }
   return threads;
 }
+
+void set_default_num_threads(int n) { g_default_threads.store(n, std::memory_order_relaxed); }
 
 void set_num_threads(int n, Loc loc) {
   INGOT_CHECK_AT("set_num_threads", loc, n >= 1 && n <= kMaxThreads,

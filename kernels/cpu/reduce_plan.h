@@ -49,7 +49,7 @@ void reduce_values(const ReduceTask& task);
 void reduce_columns(const ReduceTask& task, int lane);
 
 // Elements of work below which one thread does it: some microseconds of reading from the cache.
-inline constexpr i64 kReduceGrain = 131072;
+inline constexpr i64 kReduceGrain = 262144;
 // Elements of a block of the tree.
 inline constexpr i64 kTreeBlock = 4096;
 inline constexpr i64 kTreeLanes = 16;
