@@ -29,9 +29,12 @@ std::vector<std::string> type_names(RowList<R...>) {
   return {type_name<R>()...};
 }
 
-// One namespace for each op: two structs of one name may meet in a kernel.
+// One namespace for each op: two structs of one name may meet in a kernel. Its name is no op's name
+// as it stands: that may be a keyword, a macro of NVRTC, or hide a function that the row calls.
+std::string user_namespace(const UserRow& row) { return fmt::format("row_{}", row.row_name); }
+
 std::string user_row_type(const UserRow& row) {
-  std::string type = fmt::format("user::{}::{}", row.row_name, row.text.type);
+  std::string type = fmt::format("user::{}::{}", user_namespace(row), row.text.type);
   return row.gradient < 0 ? type : fmt::format("GradRow<{}, {}>", type, row.gradient);
 }
 
@@ -43,7 +46,7 @@ std::string user_rows_text(const std::vector<const OpInfo*>& ops) {
   for (const OpInfo* op : ops) {
     if (op == nullptr || op->user == nullptr || !seen.insert(op->user->row_name).second) continue;
     const UserRow& row = *op->user;
-    text += fmt::format("namespace ingot::user::{} {{\nstruct {} {};\n}}\n", row.row_name,
+    text += fmt::format("namespace ingot::user::{} {{\nstruct {} {};\n}}\n", user_namespace(row),
                         row.text.type, row.text.body);
   }
   return text;

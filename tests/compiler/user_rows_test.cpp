@@ -1,5 +1,6 @@
 // Rows of the user's own: values, gradients, fusion, bits, names, errors.
 #include <cmath>
+#include <functional>
 #include <thread>
 
 #include <ingot/compiler/codegen/codegen.h>
@@ -126,6 +127,24 @@ INGOT_ROW(BadName, {
   }
 });
 
+// Names that mean something to a compiler, to CUDA, or to the row's own body.
+#define ROW_NAMED(Type, text)                   \
+  INGOT_ROW(Type, {                             \
+    static constexpr const char* name = text;   \
+    template <class S>                          \
+    static S value(S x) {                       \
+      return min(sqrt(abs(x)), S(3)) + exp(-x); \
+    }                                           \
+  })
+ROW_NAMED(NamedInt, "int");
+ROW_NAMED(NamedFor, "for");
+ROW_NAMED(NamedGlobal, "__global__");
+ROW_NAMED(NamedFloat4, "float4");
+ROW_NAMED(NamedThread, "threadIdx");
+ROW_NAMED(NamedMin, "min");
+ROW_NAMED(NamedSelect, "select");
+ROW_NAMED(half, "half");
+
 // Its text needs what generated source does not have.
 constexpr double kThird = 1.0 / 3;
 INGOT_ROW(Outside, {
@@ -228,7 +247,7 @@ TEST(UserRows, TextThatDoesNotStandAloneRunsInItsUnit) {
 // Registered as a test of its own with INGOT_CXX=none: no process is started, the unit's loop runs
 // in eager ops and in groups, and says so.
 TEST(UserRows, WithoutACompilerTheUnitsLoopRuns) {
-  if (env().cxx != "none") GTEST_SKIP() << "needs INGOT_CXX=none";
+  if (kernel_env().cxx != "none") GTEST_SKIP() << "needs INGOT_CXX=none";
   for (DType t : {kFloat, kDouble}) {
     const Tensor a = noise({130, 7}, 1, t), b = noise({7}, 2, t);
     const auto f = [](const Tensor& x, const Tensor& y) {
@@ -327,6 +346,24 @@ TEST(UserRows, Names) {
   EXPECT_TRUE(contains(error_of([&] { (void)op<BadName>(x); }), "is no identifier"));
 }
 
+TEST(UserRows, NamesOfTheLanguageAreNamesLikeOthers) {
+  const Tensor x = noise({1000}, 4);
+  const Tensor expected = (minimum(sqrt(abs(x)), 3) + exp(-x)) * 2;
+  const auto check = [&](const std::function<Tensor(const Tensor&)>& row) {
+    const auto f = compile([&] { return row(x) * 2; });
+    for (int call = 0; call < 3; ++call) EXPECT_TRUE(same_bits(f(), expected));
+    EXPECT_TRUE(f.ledger().not_fused.empty());
+  };
+  check([](const Tensor& t) { return op<NamedInt>(t); });
+  check([](const Tensor& t) { return op<NamedFor>(t); });
+  check([](const Tensor& t) { return op<NamedGlobal>(t); });
+  check([](const Tensor& t) { return op<NamedFloat4>(t); });
+  check([](const Tensor& t) { return op<NamedThread>(t); });
+  check([](const Tensor& t) { return op<NamedMin>(t); });
+  check([](const Tensor& t) { return op<NamedSelect>(t); });
+  check([](const Tensor& t) { return op<half>(t); });
+}
+
 TEST(UserRows, ErrorsNameTheOpAndTheLine) {
   const std::string text = error_of([] { (void)op<Hypot>(ones({2, 3}), ones({4}, kFloat)); });
   EXPECT_TRUE(contains(text, "hypot_row"));
@@ -344,7 +381,7 @@ TEST(UserRows, TextIsPartOfTheSource) {
   const std::string first = compiler::generate_loop(*op, kFloat);
   row.text = {"Shape", "{ int b; }"};
   EXPECT_NE(first, compiler::generate_loop(*op, kFloat));
-  EXPECT_TRUE(contains(first, "namespace ingot::user::shape {\nstruct Shape { int a; };\n}"));
+  EXPECT_TRUE(contains(first, "namespace ingot::user::row_shape {\nstruct Shape { int a; };\n}"));
 }
 
 TEST(UserRows, ManyThreadsMeetANewRow) {
