@@ -17,11 +17,11 @@ namespace {
 
 jit::KernelCacheOptions cache_options(bool disk) {
   jit::KernelCacheOptions o;
-  if (disk) o.disk.folder = env().cache_dir;
-  o.compiler.cxx = env().cxx;
-  o.compiler.search_path = env().path;
+  if (disk) o.disk.folder = kernel_env().cache_dir;
+  o.compiler.cxx = kernel_env().cxx;
+  o.compiler.search_path = kernel_env().path;
   o.generator_version = kGeneratorVersion;
-  o.dump_folder = env().dump_dir;
+  o.dump_folder = kernel_env().dump_dir;
   // Each sentence once: a folder that cannot be used is no news the second time.
   o.log = [seen = std::set<std::string>{}](std::string_view text) mutable {
     if (seen.emplace(text).second) {
@@ -29,6 +29,7 @@ jit::KernelCacheOptions cache_options(bool disk) {
     }
   };
   o.disk.log = o.log;
+  o.disk.setting = "INGOT_CACHE_DIR";
   return o;
 }
 
@@ -67,6 +68,7 @@ RowLoopResult compile_row_loop(std::string body) {
 
 void attach_kernels(const Segment& segment, const std::vector<GeneratedStep*>& all, bool disk_cache,
                     KernelBatch* batch, PlanReport* report) {
+  warn_of_late_changes();
   const auto apart = [&](const GeneratedStep& step, const std::string& why) {
     report->not_fused.push_back(
         {"kernel of " + step.names() + " runs tile by tile: " + why.substr(0, why.find('\n')),

@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <span>
 #include <string_view>
 
@@ -31,9 +33,27 @@ const std::vector<EnvVariable>& env_variables() {
 
 namespace {
 
-std::string text(const char* variable) {
+std::string value_of(const char* variable) {
   const char* value = std::getenv(variable);
   return value == nullptr ? "" : value;
+}
+
+// What was read of each variable.
+struct Seen {
+  std::mutex mutex;
+  std::map<std::string, std::string, std::less<>> values;
+};
+Seen& seen() {
+  static auto* all = new Seen;
+  return *all;
+}
+
+std::string text(const char* variable) {
+  std::string value = value_of(variable);
+  Seen& all = seen();
+  const std::lock_guard lock(all.mutex);
+  all.values[variable] = value;
+  return value;
 }
 
 bool flag(const char* variable, bool otherwise) {
@@ -98,11 +118,6 @@ void warn_of_unknown_names() {
 Env read() {
   warn_of_unknown_names();
   Env e;
-  e.cache_dir = text("INGOT_CACHE_DIR");
-  if (e.cache_dir.empty()) e.cache_dir = default_cache_dir();
-  e.cxx = text("INGOT_CXX");
-  e.path = text("PATH");
-  e.library_path = text("LD_LIBRARY_PATH");
   if (const std::string device = text("INGOT_DEVICE"); !device.empty()) {
     try {
       e.device = Device(device);
@@ -115,7 +130,6 @@ Env read() {
                 "INGOT_DETECT_ANOMALY={} is none of 0, 1, inf", find);
     e.detect_anomaly = find;
   }
-  e.dump_dir = text("INGOT_DUMP");
   e.disable = list("INGOT_DISABLE", kDisableNames);
   e.isa = text("INGOT_ISA");
   INGOT_CHECK(e.isa.empty() || e.isa == "base" || e.isa == "v3" || e.isa == "v4",
@@ -135,6 +149,31 @@ bool Env::disables(std::string_view what) const {
 const Env& env() {
   static const Env e = read();
   return e;
+}
+
+const KernelEnv& kernel_env() {
+  static const KernelEnv e = [] {
+    KernelEnv k{text("INGOT_CACHE_DIR"), text("INGOT_CXX"), text("INGOT_DUMP"), text("PATH"),
+                text("LD_LIBRARY_PATH")};
+    if (k.cache_dir.empty()) k.cache_dir = default_cache_dir();
+    return k;
+  }();
+  return e;
+}
+
+void warn_of_late_changes() {
+  Seen& all = seen();
+  const std::lock_guard lock(all.mutex);
+  for (auto& [variable, value] : all.values) {
+    if (!variable.starts_with("INGOT_")) continue;
+    std::string now = value_of(variable.c_str());
+    if (now == value) continue;
+    std::fprintf(stderr,
+                 "ingot: %s is now \"%s\", which is too late: it was \"%s\" when it was first "
+                 "needed, and that stays\n",
+                 variable.c_str(), now.c_str(), value.c_str());
+    value = std::move(now);
+  }
 }
 
 }  // namespace ingot

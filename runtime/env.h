@@ -19,13 +19,8 @@ struct EnvVariable {
 const std::vector<EnvVariable>& env_variables();
 
 struct Env {
-  std::string cache_dir;             // INGOT_CACHE_DIR, else the user's cache folder + /ingot
-  std::string cxx;                   // INGOT_CXX, else empty: search PATH
-  std::string path;                  // PATH
-  std::string library_path;          // LD_LIBRARY_PATH
   Device device;                     // INGOT_DEVICE: the default device
   std::string detect_anomaly;        // INGOT_DETECT_ANOMALY=1|inf, empty: off
-  std::string dump_dir;              // INGOT_DUMP, empty: no dumps
   std::vector<std::string> disable;  // INGOT_DISABLE=fusion,codegen,disk_cache
   std::string isa;                   // INGOT_ISA=base|v3|v4, empty: the best there is
   bool verify = false;               // INGOT_VERIFY=1
@@ -41,5 +36,20 @@ inline constexpr std::string_view kDisableNames[] = {"fusion", "epilogue", "code
 
 // Read once; throws Error for a value without effect ("INGOT_THREADS=x is not a number").
 const Env& env();
+
+// What kernels are made with and kept in. Read when the first kernel is made: a program that has
+// computed already may still choose.
+struct KernelEnv {
+  std::string cache_dir;     // INGOT_CACHE_DIR, else the user's cache folder + /ingot
+  std::string cxx;           // INGOT_CXX, else empty: search PATH
+  std::string dump_dir;      // INGOT_DUMP, empty: no dumps
+  std::string path;          // PATH
+  std::string library_path;  // LD_LIBRARY_PATH
+};
+const KernelEnv& kernel_env();
+
+// Says on stderr, once for each, which INGOT_* variables have changed since they were read: the
+// changes have no effect. Asked where that costs nothing beside what is done.
+void warn_of_late_changes();
 
 }  // namespace ingot

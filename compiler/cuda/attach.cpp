@@ -21,14 +21,15 @@ namespace {
 CubinCache& cubin_cache(bool disk) {
   const auto make = [](bool with_disk) {
     jit::DiskCacheOptions options;
-    if (with_disk) options.folder = env().cache_dir;
+    if (with_disk) options.folder = kernel_env().cache_dir;
+    options.setting = "INGOT_CACHE_DIR";
     options.log = [seen = std::set<std::string>{}](std::string_view text) mutable {
       if (seen.emplace(text).second) {
         std::fprintf(stderr, "ingot: %.*s\n", static_cast<int>(text.size()), text.data());
       }
     };
-    return new CubinCache(std::move(options), kCudaGeneratorVersion, env().dump_dir,
-                          env().library_path);
+    return new CubinCache(std::move(options), kCudaGeneratorVersion, kernel_env().dump_dir,
+                          kernel_env().library_path);
   };
   static auto* with_disk = make(true);
   if (disk) return *with_disk;
@@ -64,6 +65,7 @@ void compile_cuda_kernels(const std::vector<jit::KernelSource>& units, int archi
 
 void attach_cuda_kernels(const std::vector<GeneratedCudaStep*>& steps, bool disk_cache,
                          KernelBatch* batch, PlanReport* report) {
+  warn_of_late_changes();
   jit::Stopwatch watch;
   std::map<int, std::vector<GeneratedCudaStep*>> by_architecture;
   for (GeneratedCudaStep* step : steps)

@@ -1,5 +1,5 @@
 #include <condition_variable>
-#include <cstdio>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -28,6 +28,7 @@ CubinCache::CubinCache(jit::DiskCacheOptions disk, int generator_version, std::s
     : generator_version_(generator_version),
       dump_folder_(std::move(dump_folder)),
       library_path_(std::move(library_path)),
+      log_(disk.log),
       disk_(std::move(disk)),
       shared_(std::make_shared<Shared>()),
       pool_(0) {}
@@ -57,12 +58,15 @@ CubinResult CubinCache::produce(const jit::KernelSource& unit, int architecture,
     return result;
   }
   if (!dump_folder_.empty()) {
-    const std::string name = dump_folder_ + "/" + jit::to_hex(disk_key.hash).substr(0, 16) + ".cu";
-    if (std::FILE* file = std::fopen(name.c_str(), "wb")) {
-      const std::string_view prelude = unit.prelude_text();
-      (void)std::fwrite(prelude.data(), 1, prelude.size(), file);
-      (void)std::fwrite(unit.body.data(), 1, unit.body.size(), file);
-      (void)std::fclose(file);
+    const std::string path =
+        fmt::format("{}/{}.cu", dump_folder_, jit::to_hex(disk_key.hash).substr(0, 16));
+    std::error_code ignored;  // what is wrong with the folder shows when the file is written
+    std::filesystem::create_directories(dump_folder_, ignored);
+    const int error =
+        jit::write_file(path, {jit::as_bytes(unit.prelude_text()), jit::as_bytes(unit.body)});
+    if (error != 0 && log_) {
+      log_(fmt::format("INGOT_DUMP: cannot write {} ({}); the source is not kept", path,
+                       jit::errno_text(error)));
     }
   }
   result.module = cuda::DeviceModule::load(compiled.cubin, result.error);

@@ -40,6 +40,7 @@ class CubinCache {
 
   const int generator_version_;
   const std::string dump_folder_, library_path_;
+  const jit::Log log_;
   jit::DiskCache disk_;
   std::shared_ptr<Shared> shared_;
   jit::CompilePool pool_;

@@ -132,7 +132,7 @@ DiskCache::DiskCache(DiskCacheOptions options)
   const std::filesystem::path whole = std::filesystem::absolute(options_.folder, ignored);
   if (!whole.empty()) options_.folder = whole.lexically_normal().string();
   if (!open_folder()) {
-    log_once(fmt::format("kernel cache: {}; kernels are kept in memory only", refusal_));
+    log_once(fmt::format("{}; kernels are kept in memory only", refusal_));
   }
 }
 
@@ -179,7 +179,7 @@ std::optional<Bytes> DiskCache::load(const Key& key) {
   std::optional<Bytes> file = read_all(fd.get(), options_.byte_limit);
   const Unpacked state = file ? unpack(*file, key) : Unpacked::kBad;
   if (state == Unpacked::kBad) {
-    log_once(fmt::format("kernel cache: removed the damaged entry {}/{}", options_.folder, name));
+    log_once(fmt::format("removed the damaged entry {}/{}", options_.folder, name));
     remove_name(name);
   }
   if (state != Unpacked::kGood) return {};
@@ -194,15 +194,14 @@ bool DiskCache::store(const Key& key, ByteView payload) {
   if (!usable()) return false;
   const std::uint64_t size = kHeaderSize + key.text.size() + payload.size();
   if (size > options_.byte_limit) {
-    log_once(fmt::format("kernel cache: an entry is larger than the limit of {} bytes",
-                         options_.byte_limit));
+    log_once(fmt::format("an entry is larger than the limit of {} bytes", options_.byte_limit));
     return false;
   }
   const std::string name = entry_name(key);
   const int error = write_entry(name, key, payload);
   if (error != 0) {
     log_once(
-        fmt::format("kernel cache: folder {} cannot be written ({}); new kernels are kept in "
+        fmt::format("folder {} cannot be written ({}); new kernels are kept in "
                     "memory only",
                     options_.folder, errno_text(error)));
     return false;
@@ -261,8 +260,11 @@ void DiskCache::trim() {
 }
 
 void DiskCache::log_once(const std::string& sentence) {
+  const std::string text = options_.setting.empty()
+                               ? "kernel cache: " + sentence
+                               : fmt::format("kernel cache ({}): {}", options_.setting, sentence);
   const std::lock_guard lock(log_mutex_);
-  if (logged_.insert(sentence).second && options_.log) options_.log(sentence);
+  if (logged_.insert(sentence).second && options_.log) options_.log(text);
 }
 
 }  // namespace ingot::jit

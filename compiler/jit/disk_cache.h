@@ -30,6 +30,7 @@ struct DiskCacheOptions {
   std::string folder;  // made with its parents, mode 0700; empty: no disk cache
   std::uint64_t byte_limit = std::uint64_t{256} << 20;
   Log log = {};
+  std::string setting = {};  // what chose the folder, named in every sentence about it
 };
 
 class DiskCache {
@@ -59,6 +60,7 @@ class DiskCache {
   std::string refuse_or_accept(int fd) const;
   int write_entry(const std::string& name, const Key& key, ByteView payload);
   void remove_name(const std::string& name);
+  // With the name of the cache and of the setting before it.
   void log_once(const std::string& sentence);
 
   DiskCacheOptions options_;

@@ -366,7 +366,10 @@ void KernelCache::keep_source(const Key& key, const KernelSource& source) {
   std::error_code ignored;  // what is wrong with the folder shows when the file is written
   std::filesystem::create_directories(options_.dump_folder, ignored);
   const int error = write_file(path, {as_bytes(source.prelude_text()), as_bytes(source.body)});
-  if (error != 0) say(fmt::format("kernel cache: cannot write {} ({})", path, errno_text(error)));
+  if (error != 0) {
+    say(fmt::format("INGOT_DUMP: cannot write {} ({}); the source is not kept", path,
+                    errno_text(error)));
+  }
 }
 
 void KernelCache::say(const std::string& sentence) {

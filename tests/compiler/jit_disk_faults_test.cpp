@@ -1,5 +1,6 @@
 // The disk cache among processes that die, and on disks that are full, read-only or shared.
 #include <chrono>
+#include <fcntl.h>
 #include <random>
 #include <signal.h>
 #include <sys/resource.h>
@@ -165,6 +166,24 @@ TEST(JitDiskFaults, FullDisk) {
   const std::string report = child.report();
   if (report == "skip") GTEST_SKIP() << "this process may not mount a file system";
   EXPECT_EQ(report, "");
+}
+
+// What chose the folder is named, and what happens instead.
+TEST(JitDiskFaults, SentencesNameTheSetting) {
+  const Folder folder;
+  const std::string file = folder.path("file");
+  { const UniqueFd fd(open(file.c_str(), O_WRONLY | O_CREAT, 0600)); }
+  const auto sentence = [&](const std::string& path) {
+    LogLines lines;
+    DiskCache cache({path, 1 << 20, lines.log(), "INGOT_CACHE_DIR"});
+    EXPECT_FALSE(cache.usable());
+    return lines.text();
+  };
+  for (const std::string& path : {file, file + "/below", std::string("/proc/none")}) {
+    const std::string text = sentence(path);
+    EXPECT_NE(text.find("kernel cache (INGOT_CACHE_DIR): folder " + path), std::string::npos);
+    EXPECT_NE(text.find("; kernels are kept in memory only"), std::string::npos) << text;
+  }
 }
 
 }  // namespace

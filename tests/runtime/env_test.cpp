@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <ingot/kernels/core/error.h>
+#include <ingot/kernels/cpu/threads.h>
 #include <ingot/runtime/env.h>
+#include <ingot/runtime/ops.h>
 
 namespace ingot {
 namespace {
@@ -52,6 +54,54 @@ TEST_F(EnvDeathTest, AnErrorNamesWhatIsAllowed) {
 TEST_F(EnvDeathTest, AnUnknownNameWarns) {
   EXPECT_EXIT(read_with("INGOT_THREAD", "2"), testing::ExitedWithCode(0),
               "the environment variable INGOT_THREAD is not known");
+}
+
+TEST_F(EnvDeathTest, KernelSettingsCountUntilTheFirstKernel) {
+  EXPECT_EXIT(
+      {
+        (void)env();
+        setenv("INGOT_CACHE_DIR", "/tmp/one", 1);
+        const bool used = kernel_env().cache_dir == "/tmp/one";
+        warn_of_late_changes();
+        std::exit(used ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "^$");
+}
+
+TEST_F(EnvDeathTest, ASettingThatComesTooLateIsSaid) {
+  EXPECT_EXIT(
+      {
+        setenv("INGOT_CACHE_DIR", "/tmp/one", 1);
+        setenv("INGOT_THREADS", "2", 1);
+        (void)env();
+        (void)kernel_env();
+        setenv("INGOT_CACHE_DIR", "/tmp/two", 1);
+        setenv("INGOT_THREADS", "3", 1);
+        for (int time = 0; time < 2; ++time) warn_of_late_changes();
+        std::exit(kernel_env().cache_dir == "/tmp/one" ? 0 : 1);
+      },
+      testing::ExitedWithCode(0),
+      "^ingot: INGOT_CACHE_DIR is now \"/tmp/two\", which is too late: it was \"/tmp/one\" when it "
+      "was first needed, and that stays\ningot: INGOT_THREADS is now \"3\".*\n$");
+}
+
+TEST_F(EnvDeathTest, TheProgramsThreadsOverruleTheEnvironments) {
+  EXPECT_EXIT(
+      {
+        setenv("INGOT_THREADS", "7", 1);
+        set_num_threads(3);
+        (void)(ones({2}) + 1);
+        std::exit(num_threads() == 3 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      {
+        setenv("INGOT_THREADS", "7", 1);
+        (void)num_threads();
+        (void)(ones({2}) + 1);
+        std::exit(num_threads() == 7 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
