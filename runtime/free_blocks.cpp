@@ -1,28 +1,10 @@
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <tuple>
 
-#include <ingot/runtime/allocator.h>
 #include <ingot/runtime/free_blocks.h>
 
 namespace ingot {
-
-int size_class(std::size_t bytes) {
-  std::size_t units = (bytes + kStorageAlignment - 1) / kStorageAlignment;
-  if (units <= 4) return static_cast<int>(units) - 1;
-  int power = std::bit_width(units - 1) - 1;  // 2^power < units <= 2^(power + 1)
-  std::size_t step = std::size_t{1} << (power - 2);
-  return power * 4 - 4 + static_cast<int>((units - 1 - (std::size_t{1} << power)) / step);
-}
-
-std::size_t class_bytes(int c) {
-  if (c < 4) return static_cast<std::size_t>(c + 1) * kStorageAlignment;
-  int power = (c + 4) / 4;
-  std::size_t step = std::size_t{1} << (power - 2);
-  std::size_t quarter = static_cast<std::size_t>((c + 4) % 4 + 1);
-  return ((std::size_t{1} << power) + quarter * step) * kStorageAlignment;
-}
 
 std::size_t block_alignment(std::size_t block_bytes) {
   return block_bytes >= (1u << 20) ? 4096 : kStorageAlignment;

@@ -4,19 +4,34 @@
 // in one piece, are never joined with each other. Must not know: the system, streams, statistics.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include <ingot/runtime/allocator.h>
+
 namespace ingot {
 
 // Bytes of the blocks of each size class: four steps a power of two, so that at most a fifth of a
 // block is unused.
 inline constexpr int kSizeClasses = 4 * 48;
-int size_class(std::size_t bytes);
-std::size_t class_bytes(int size_class);
+inline int size_class(std::size_t bytes) {
+  const std::size_t units = (bytes + kStorageAlignment - 1) / kStorageAlignment;
+  if (units <= 4) return static_cast<int>(units) - 1;
+  const int power = std::bit_width(units - 1) - 1;  // 2^power < units <= 2^(power + 1)
+  const std::size_t step = std::size_t{1} << (power - 2);
+  return power * 4 - 4 + static_cast<int>((units - 1 - (std::size_t{1} << power)) / step);
+}
+inline std::size_t class_bytes(int c) {
+  if (c < 4) return static_cast<std::size_t>(c + 1) * kStorageAlignment;
+  const int power = (c + 4) / 4;
+  const std::size_t step = std::size_t{1} << (power - 2);
+  const auto quarter = static_cast<std::size_t>((c + 4) % 4 + 1);
+  return ((std::size_t{1} << power) + quarter * step) * kStorageAlignment;
+}
 // Large blocks start on a page, so that one of them never shares a page with another.
 std::size_t block_alignment(std::size_t block_bytes);
 

@@ -100,9 +100,12 @@ class RowsWriter {
       body += fmt::format("      const auto v{} = {};  // {}\n", i,
                           call_text(code.op, out.dtype, values), op_name(code.op));
       local[place(out)] = fmt::format("v{}", i);
-      if (out.kind == Operand::memory) body += fmt::format("      p{}[i] = v{}.v;\n", out.index, i);
+      const std::string element = memory_value(out.dtype, fmt::format("v{}", i));
+      if (out.kind == Operand::memory) {
+        body += fmt::format("      p{}[i] = {};\n", out.index, element);
+      }
       if (out.kind == Operand::temporary && needed_later.count(place(out)) > 0) {
-        body += fmt::format("      t{}[i] = v{}.v;\n", out.index, i);
+        body += fmt::format("      t{}[i] = {};\n", out.index, element);
       }
     }
     // Constants of their own scope: two loops may read the same operand.
@@ -118,7 +121,8 @@ class RowsWriter {
 
   void store(const Operand& out, const std::string& expression, const char* comment) {
     text_ += out.kind == Operand::memory
-                 ? fmt::format("    p{}[0] = ({}).v;  // {}\n", out.index, expression, comment)
+                 ? fmt::format("    p{}[0] = {};  // {}\n", out.index,
+                               memory_value(out.dtype, expression), comment)
                  : fmt::format("    const auto t{} = {};  // {}\n", out.index, expression, comment);
   }
 

@@ -22,7 +22,8 @@ std::string statement(const Instruction& code, const RunPattern& pattern) {
   const std::string call = call_text(code.op, code.out.dtype, values);
   return code.out.kind == Operand::temporary
              ? fmt::format("const auto t{} = {};", code.out.index, call)
-             : fmt::format("{} = ({}).v;", element(pattern, code.out), call);
+             : fmt::format("{} = {};", element(pattern, code.out),
+                           memory_value(code.out.dtype, call));
 }
 
 }  // namespace

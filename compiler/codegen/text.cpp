@@ -116,6 +116,11 @@ std::string operand_value(const Operand& o, const std::string& element) {
   return {};
 }
 
+std::string memory_value(DType t, const std::string& value) {
+  return t == DType::boolean ? fmt::format("convert<{}>({}).v", memory_type(t), value)
+                             : fmt::format("({}).v", value);
+}
+
 std::string call_text(const OpInfo* op, DType result, const std::vector<std::string>& values) {
   if (op == nullptr) return fmt::format("convert<{}>({})", c_type(result), values[0]);
   return fmt::format("{}::value({})", row_type(*op), fmt::join(values, ", "));

@@ -33,6 +33,10 @@ std::string stride_constant(std::size_t k);
 // An operand as a value, given the text of its element in memory.
 std::string operand_value(const Operand& o, const std::string& element);
 
+// What is written to memory of a value, given its text: of a bool the byte, by a choice, since g++
+// leaves a loop scalar that stores a bool and uses it too.
+std::string memory_value(DType t, const std::string& value);
+
 // The op applied to values, "ingot::rows::Tanh::value(t1)" (a row's struct has not ATen's name); a
 // null op is a cast to `result`.
 std::string call_text(const OpInfo* op, DType result, const std::vector<std::string>& values);

@@ -58,6 +58,11 @@ std::vector<Program> programs() {
        [](const Operands& x) {
          return sum(where(x.mask.view({-1, 256}), x.b.view({-1, 256}), 0), {1});
        }},
+      {"mask made and used",
+       [](const Operands& x) {
+         Tensor m = x.a > x.b;
+         return stack({(m.to(kFloat32) * x.a).to(kFloat64), m * x.d}).sum() + m;
+       }},
       {"mask kept in a row",
        [](const Operands& x) {
          Tensor m = x.b.view({-1, 256}) > 0;

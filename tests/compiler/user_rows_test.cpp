@@ -141,7 +141,6 @@ ROW_NAMED(NamedFor, "for");
 ROW_NAMED(NamedGlobal, "__global__");
 ROW_NAMED(NamedFloat4, "float4");
 ROW_NAMED(NamedThread, "threadIdx");
-ROW_NAMED(NamedMin, "min");
 ROW_NAMED(NamedSelect, "select");
 ROW_NAMED(half, "half");
 
@@ -359,7 +358,6 @@ TEST(UserRows, NamesOfTheLanguageAreNamesLikeOthers) {
   check([](const Tensor& t) { return op<NamedGlobal>(t); });
   check([](const Tensor& t) { return op<NamedFloat4>(t); });
   check([](const Tensor& t) { return op<NamedThread>(t); });
-  check([](const Tensor& t) { return op<NamedMin>(t); });
   check([](const Tensor& t) { return op<NamedSelect>(t); });
   check([](const Tensor& t) { return op<half>(t); });
 }
