@@ -202,6 +202,7 @@ std::unique_ptr<Plan> build_plan(Segment segment, const CompileOptions& options,
     if (!fused.empty()) attach_kernels(segment, fused, disk_cache, batch, report);
   }
   auto plan = std::make_unique<Plan>(std::move(segment), std::move(steps));
+  plan->set_sources(std::move(report->sources));
   if (!disabled(options, "cuda_graph")) plan->use_graphs();
   return plan;
 }

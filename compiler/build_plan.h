@@ -12,7 +12,7 @@ struct PlanReport {
   std::vector<Ledger::Phase> phases;  // "passes", "codegen", "compile", "load"
   i64 compiles = 0, memory_hits = 0, disk_hits = 0;
   std::vector<Ledger::Event> fused, not_fused, relaxed;
-  std::vector<std::string> sources;  // generated text
+  std::vector<std::string> sources;  // generated text, which the plan takes
 };
 
 std::unique_ptr<Plan> build_plan(Segment segment, const CompileOptions& options,

@@ -1,8 +1,8 @@
 #include <new>
 
 #include <ingot/compiler/compile.h>
-#include <ingot/compiler/entry.h>
 #include <ingot/compiler/frame.h>
+#include <ingot/compiler/function_state.h>
 #include <ingot/compiler/registry.h>
 #include <ingot/kernels/core/check.h>
 #include <ingot/runtime/anomaly.h>
@@ -13,18 +13,28 @@ namespace ingot::compiler {
 
 static_assert(sizeof(Frame) <= 192 && alignof(Frame) <= 8);
 
-std::shared_ptr<Entry> make_entry(CompileOptions options, Loc loc) {
-  auto entry = std::make_shared<Entry>(std::move(options), loc);
-  enlist(entry);
-  return entry;
+std::shared_ptr<FunctionState> make_function(CompileOptions options, Loc loc) {
+  auto function = std::make_shared<FunctionState>(std::move(options), loc);
+  enlist(function);
+  return function;
 }
 
-Ledger ledger_of(const Entry& entry) { return entry.ledger(); }
-std::string graph_of(const Entry& entry) { return entry.text(); }
-std::string dot_of(const Entry& entry) { return entry.dot(); }
-MemoryUse memory_of(const Entry& entry) { return entry.memory(); }
-std::string source_of(const Entry& entry) { return entry.source(); }
-void reset(Entry& entry) { entry.reset(); }
+Ledger ledger_of(const FunctionState& function) {
+  return function.with_entry([](const Entry& e) { return e.ledger(); });
+}
+std::string graph_of(const FunctionState& function) {
+  return function.with_entry([](const Entry& e) { return e.text(); });
+}
+std::string dot_of(const FunctionState& function) {
+  return function.with_entry([](const Entry& e) { return e.dot(); });
+}
+std::string source_of(const FunctionState& function) {
+  return function.with_entry([](const Entry& e) { return e.source(); });
+}
+MemoryUse memory_of(const FunctionState& function) {
+  return function.with_entry([](const Entry& e) { return e.memory(); });
+}
+void reset(FunctionState& function) { function.reset(); }
 
 void refuse_moved_from() {
   throw Error("compile: this compiled function was moved from; call the one that it was moved to");
@@ -35,64 +45,86 @@ Signature& scratch_signature() {
   return signature;
 }
 
-CallScope::CallScope(Entry& entry) : entry_(entry), outermost_(t_interceptor == nullptr) {}
+CallScope::CallScope(FunctionState& function)
+    : function_(function), outermost_(t_interceptor == nullptr) {}
 
 void CallScope::start(const Signature& signature) {
-  bool timed = entry_.count_call();
+  start_at(pin_.take(function_), signature);
+  if (frame_ == nullptr) pin_.release();
+}
+
+// Without a frame the call is eager: nothing sees its ops, as if it were not compiled.
+void CallScope::start_at(Entry& entry, const Signature& signature) {
   if (stance() == Stance::force_eager) [[unlikely]] {
-    entry_.count_no_hit();
+    entry.count_eager_call();
     return;
   }
   if (t_anomaly != Anomaly::off && anomaly_mode() != Anomaly::off) [[unlikely]] {
-    entry_.count_no_hit();
-    entry_.note_eager(
+    entry.count_eager_call();
+    entry.note_eager(
         env().detect_anomaly.empty() ? "an AnomalyGuard lives" : "INGOT_DETECT_ANOMALY is set",
-        entry_.loc());
+        entry.loc());
     return;
   }
+  signature_ = &signature;
+  hash_ = signature.hash();
+  Trie* trie = entry.find(signature, hash_);
+  if (trie == nullptr) {
+    if (!entry.may_record()) {
+      entry.count_refused_signature(signature, hash_);
+      begin_event(EventKind::replay, "miss", entry.loc());
+      return;
+    }
+    entry.count_new_signature(signature, hash_);
+    own_trie_ = std::make_unique<Trie>();
+    trie = own_trie_.get();
+  }
+  const bool timed = entry.count_call();
   if (timed) started_ = clock_ns();
-  try {
-    frame_ = new (frame_memory_) Frame(entry_, entry_.trie_for(signature, &own_trie_), timed);
-  } catch (...) {
-    entry_.count_no_hit();
-    throw;
-  }
+  entry_ = &entry;
+  frame_ = new (frame_memory_) Frame(entry, *trie, timed);
+  const bool records = frame_->state() == Frame::State::record;
+  begin_event(records ? EventKind::compile : EventKind::replay, records ? "record" : "guard",
+              entry.loc());
+}
+
+void CallScope::begin_event(EventKind kind, const char* name, Loc loc) {
   observer_ = observer();
-  if (observer_ != nullptr) [[unlikely]] {
-    const bool records = frame_->state() == Frame::State::record;
-    observer_->begin({.kind = records ? EventKind::compile : EventKind::replay,
-                      .name = records ? "record" : "guard",
-                      .loc = entry_.loc()});
-  }
+  if (observer_ != nullptr) [[unlikely]]
+    observer_->begin({.kind = kind, .name = name, .loc = loc});
 }
 
 void CallScope::end_event() {
-  if (observer_ != nullptr) [[unlikely]]
-    std::exchange(observer_, nullptr)->end();
+  if (observer_ == nullptr) [[likely]]
+    return;
+  missed_ ? observer_->end_missed() : observer_->end();
 }
 
 void CallScope::finish() {
   if (frame_ == nullptr) return;
   frame_->finish();
   if (!frame_->hit()) {
-    entry_.count_no_hit();
+    entry_->count_no_hit();
   } else if (started_ != 0) {
-    entry_.add_times(static_cast<double>(frame_->replay_ns()),
-                     static_cast<double>(clock_ns() - started_) / 1000);
+    entry_->add_times(static_cast<double>(frame_->replay_ns()),
+                      static_cast<double>(clock_ns() - started_) / 1000);
   }
+  missed_ = frame_->state() == Frame::State::eager;
   std::exchange(frame_, nullptr)->~Frame();
-  end_event();
+  if (own_trie_ != nullptr) entry_->keep(*signature_, hash_, std::move(own_trie_));
 }
 
 CallScope::~CallScope() {
-  if (frame_ == nullptr) return;
-  entry_.count_no_hit();
-  frame_->abort();
-  frame_->~Frame();
+  if (frame_ != nullptr) {
+    entry_->count_no_hit();
+    missed_ = frame_->state() == Frame::State::eager;
+    frame_->abort();
+    frame_->~Frame();
+  }
   end_event();
 }
 
-void time_pair(Entry& entry, const std::function<void()>& eager,
+void time_pair(FunctionState& function, const std::function<void()>& eager,
                const std::function<void()>& compiled) {
   // Interleaved, so that a drift of the machine meets both; half a second at the most.
   constexpr int kRounds = 200, kLeast = 10;
@@ -104,7 +136,8 @@ void time_pair(Entry& entry, const std::function<void()>& eager,
   for (int i = 0; i < kRounds && (i < kLeast || clock_ns() - start < kBudget); ++i) {
     std::uint64_t t = clock_ns();
     eager();
-    entry.add_eager_us(static_cast<double>(clock_ns() - t) / 1000);
+    const double us = static_cast<double>(clock_ns() - t) / 1000;
+    function.with_entry([&](Entry& e) { e.add_eager_us(us); });
     compiled();
   }
 }

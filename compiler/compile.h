@@ -3,6 +3,7 @@
 // Must not know: plans, kernels.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <ingot/compiler/entry_pin.h>
 #include <ingot/compiler/ledger.h>
 #include <ingot/compiler/options.h>
 #include <ingot/compiler/signature.h>
@@ -17,23 +19,25 @@
 namespace ingot {
 
 class Observer;
+enum class EventKind : std::uint8_t;
 
 namespace compiler {
 
 class Entry;
 class Frame;
+class FunctionState;
 class Trie;
 
-std::shared_ptr<Entry> make_entry(CompileOptions options, Loc loc);
-// Records eager timings of f for the ledger of `entry` and compiled ones through `compiled`.
-void time_pair(Entry& entry, const std::function<void()>& eager,
+std::shared_ptr<FunctionState> make_function(CompileOptions options, Loc loc);
+// Records eager timings of f for the ledger of `function` and compiled ones through `compiled`.
+void time_pair(FunctionState& function, const std::function<void()>& eager,
                const std::function<void()>& compiled);
-Ledger ledger_of(const Entry& entry);
-std::string graph_of(const Entry& entry);
-std::string dot_of(const Entry& entry);
-std::string source_of(const Entry& entry);
-MemoryUse memory_of(const Entry& entry);
-void reset(Entry& entry);
+Ledger ledger_of(const FunctionState& function);
+std::string graph_of(const FunctionState& function);
+std::string dot_of(const FunctionState& function);
+std::string source_of(const FunctionState& function);
+MemoryUse memory_of(const FunctionState& function);
+void reset(FunctionState& function);
 Signature& scratch_signature();
 [[noreturn]] void refuse_moved_from();
 
@@ -41,21 +45,30 @@ Signature& scratch_signature();
 // sees the ops.
 class CallScope {
  public:
-  explicit CallScope(Entry& entry);
+  explicit CallScope(FunctionState& function);
   ~CallScope();
   CallScope(const CallScope&) = delete;
   bool outermost() const { return outermost_; }
+  // The signature stays as it is until the call has ended.
   void start(const Signature& signature);
   void finish();
 
  private:
+  void start_at(Entry& entry, const Signature& signature);
+  void begin_event(EventKind kind, const char* name, Loc loc);
   void end_event();
   alignas(8) unsigned char frame_memory_[192];
-  Entry& entry_;
-  std::unique_ptr<Trie> own_trie_;
+  FunctionState& function_;
+  EntryPin pin_;
+  // These two are set while there is a frame.
+  Entry* entry_ = nullptr;
   Frame* frame_ = nullptr;
+  std::unique_ptr<Trie> own_trie_;  // of a call whose signature is new
+  const Signature* signature_ = nullptr;
+  std::uint64_t hash_ = 0;
   std::uint64_t started_ = 0;     // 0: this call is not timed
   Observer* observer_ = nullptr;  // that was told of this call's begin
+  bool missed_ = false;           // it left its path, and the rest was not recorded
   bool outermost_;
 };
 
@@ -78,7 +91,7 @@ class Compiled {
  public:
   Compiled(F fn, CompileOptions options, Loc loc)
       : fn_(std::make_shared<F>(std::move(fn))),
-        entry_(compiler::make_entry(std::move(options), loc)) {}
+        state_(compiler::make_function(std::move(options), loc)) {}
 
   // Gives eager's result: bits, host state and errors. fn runs exactly once.
   template <class... A>
@@ -111,6 +124,8 @@ class Compiled {
   void prepare(const A&... args) const {
     (void)(*this)(args...);
   }
+  // Forgets what was recorded and gives its memory back: at once, or when the calls that are
+  // running on other threads have ended.
   void reset() const { compiler::reset(held()); }
   Ledger ledger() const { return compiler::ledger_of(held()); }
   // The recorded paths: as text, one op a line; for Graphviz, each kernel a cluster.
@@ -119,21 +134,21 @@ class Compiled {
   std::string source() const { return compiler::source_of(held()); }
   MemoryUse memory() const { return compiler::memory_of(held()); }
 
-  compiler::Entry& entry() const { return held(); }
+  compiler::FunctionState& state() const { return held(); }
   F& function() const {
     (void)held();
     return *fn_;
   }
 
  private:
-  compiler::Entry& held() const {
-    if (entry_ == nullptr) [[unlikely]]
+  compiler::FunctionState& held() const {
+    if (state_ == nullptr) [[unlikely]]
       compiler::refuse_moved_from();
-    return *entry_;
+    return *state_;
   }
 
   std::shared_ptr<F> fn_;
-  std::shared_ptr<compiler::Entry> entry_;
+  std::shared_ptr<compiler::FunctionState> state_;
 };
 
 // An lvalue that cannot be copied (a Module) is held by reference; other callables by value.
@@ -151,9 +166,9 @@ auto compile(F&& fn, CompileOptions options = {}, Loc loc = Loc::here()) {
 // times. A function that is compiled already is taken as it is, with the ledger it has.
 template <class F, class... A>
 Ledger compare(F&& fn, const A&... args) {
-  if constexpr (requires { fn.entry(); }) {
+  if constexpr (requires { fn.state(); }) {
     compiler::time_pair(
-        fn.entry(), [&] { (void)std::invoke(fn.function(), args...); }, [&] { (void)fn(args...); });
+        fn.state(), [&] { (void)std::invoke(fn.function(), args...); }, [&] { (void)fn(args...); });
     return fn.ledger();
   } else {
     return compare(compile(fn, {.name = "compare"}), args...);

@@ -1,12 +1,11 @@
 #include <algorithm>
-#include <limits>
+#include <cstdio>
 
 #include <ingot/compiler/build_plan.h>
 #include <ingot/compiler/dot.h>
 #include <ingot/compiler/entry.h>
-#include <ingot/compiler/frame.h>
+#include <ingot/compiler/registry.h>
 #include <ingot/kernels/core/check.h>
-#include <ingot/kernels/core/check_at.h>
 #include <ingot/runtime/env.h>
 
 namespace ingot::compiler {
@@ -44,88 +43,50 @@ void count_event(std::vector<Ledger::Event>& events, const std::string& what, Lo
 
 }  // namespace
 
-Entry::Entry(CompileOptions options, Loc loc) : options_(std::move(options)), loc_(loc) {
-  if (options_.name.empty()) options_.name = to_string(loc);
-  for (const std::string& d : options_.disable) {
-    INGOT_CHECK_AT(
-        "compile", loc,
-        std::find(std::begin(kDisableNames), std::end(kDisableNames), d) != std::end(kDisableNames),
-        "disable has no \"{}\"; it knows \"{}\"", d, fmt::join(kDisableNames, "\", \""));
-  }
-  options_.verify |= env().verify;
-  if (!env().compile) {  // nothing is recorded, every call is eager
-    options_.max_variants = 0;
-    options_.at_limit = AtLimit::eager;
-  }
-  INGOT_CHECK_AT("compile", loc, options_.max_variants >= 0, "max_variants is {}",
-                 options_.max_variants);
-  figures_ = no_figures();
+Entry::Entry(const CompileOptions& options, Loc loc, std::atomic<bool>* warned)
+    : options_(options), loc_(loc), warned_(warned) {
+  figures_.name = options_.name;
+  // With verify nothing but exact is used.
+  figures_.numerics = options_.verify ? Numerics::exact : options_.numerics;
 }
 
-// What the ledger says before the first call. With verify nothing but exact is used.
-Ledger Entry::no_figures() const {
-  Ledger figures;
-  figures.name = options_.name;
-  figures.numerics = options_.verify ? Numerics::exact : options_.numerics;
-  return figures;
-}
-
-// From the known signature that differs in the fewest arguments; the latest of several.
-std::string Entry::nearest_difference(const Table& table, const Signature& signature) {
-  std::string nearest;
-  int least = std::numeric_limits<int>::max();
-  for (auto known = table.rbegin(); known != table.rend(); ++known) {
-    int count = 0;
-    std::string text = difference(known->first, signature, &count);
-    if (count >= least) continue;
-    least = count;
-    nearest = std::move(text);
-  }
-  return nearest;
-}
-
-Trie& Entry::trie_for(const Signature& signature, std::unique_ptr<Trie>* own) {
-  auto find = [&](const Table* table) -> Trie* {
-    if (table == nullptr) return nullptr;
-    for (const auto& [known, trie] : *table) {
-      if (known == signature) return trie;
-    }
-    return nullptr;
-  };
-  if (Trie* trie = find(table_.load(std::memory_order_acquire))) return *trie;
-  std::lock_guard lock(mutex_);
-  const Table* table = table_.load(std::memory_order_relaxed);
-  if (Trie* trie = find(table)) return *trie;
-  auto trie = std::make_unique<Trie>();
-  std::string miss =
-      table == nullptr ? "nothing is recorded" : nearest_difference(*table, signature);
-  if (!may_record()) {  // an endless row of signatures is not kept
-    trie->miss = std::move(miss);
-    *own = std::move(trie);
-    return **own;
-  }
-  if (table != nullptr) count_event(figures_.misses, miss, loc_);
-  auto next = std::make_unique<Table>(table == nullptr ? Table{} : *table);
-  next->emplace_back(signature, trie.get());
-  tries_.push_back(std::move(trie));
-  tables_.push_back(std::move(next));
-  table_.store(tables_.back().get(), std::memory_order_release);
-  return *tries_.back();
-}
-
-bool Entry::may_record() const {
-  return variants_.load(std::memory_order_relaxed) < options_.max_variants &&
-         stance() == Stance::standard;
-}
+bool Entry::may_record() const { return !at_limit() && stance() == Stance::standard; }
 
 void Entry::publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain) {
   std::lock_guard lock(mutex_);
+  if (at->kind == TrieNode::root && !tries_.holds(at)) {
+    Trie::publish(at, std::move(chain));  // only this call knows it: keep() comes next
+  } else {
+    add_path(at, std::move(chain));
+  }
+}
+
+void Entry::keep(const Signature& signature, std::uint64_t hash, std::unique_ptr<Trie> trie) {
+  std::lock_guard lock(mutex_);
+  std::vector<std::unique_ptr<TrieNode>> chain = trie->take_path();
+  if (chain.empty()) return;
+  if (Trie* known = tries_.find(signature, hash)) {  // another thread was first
+    add_path(known->root(), std::move(chain));
+    return;
+  }
+  add_path(trie->root(), std::move(chain));
+  if (trie->root()->first_child.load(std::memory_order_relaxed) == nullptr) return;
+  tries_.add(signature, hash, std::move(trie));
+}
+
+// Threads that record at once may bring what is known by now, or more than max_variants allows.
+void Entry::add_path(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain) {
+  if (at_limit()) return;
+  std::vector<const Plan*> plans;  // by node; null: it has none
+  for (const auto& node : chain) plans.push_back(node->plan.plan.get());
+  const std::size_t known = Trie::publish(at, std::move(chain));
+  if (known == plans.size()) return;
   figures_.launches_eager = 0;
   last_path_.clear();
   figures_.bytes_saved = figures_.arena_bytes = 0;
-  for (const auto& node : chain) {
-    if (node->kind != TrieNode::cut && node->kind != TrieNode::end) continue;
-    const Plan& plan = *node->plan.plan;
+  for (std::size_t i = known; i < plans.size(); ++i) {
+    if (plans[i] == nullptr) continue;
+    const Plan& plan = *plans[i];
     for (const SegmentOp& op : plan.segment().ops) {
       figures_.launches_eager += op.is_view() ? 0 : op.launches;
     }
@@ -136,10 +97,7 @@ void Entry::publish(TrieNode* at, std::vector<std::unique_ptr<TrieNode>> chain) 
     memory_.unplanned = std::max(memory_.unplanned, plan.unplanned_bytes());
     memory_.inside_kernels = std::max(memory_.inside_kernels, plan.inside_kernels_bytes());
     plans_.push_back(&plan);
-    dots_.push_back(to_dot(plan, static_cast<int>(dots_.size())));
-    texts_.push_back(to_text(plan.segment()));
   }
-  Trie::publish(at, std::move(chain));
   figures_.variants = variants_.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
@@ -153,7 +111,6 @@ std::unique_ptr<Plan> Entry::build_plan(Segment segment) {
   for (const auto& e : report.fused) count_event(figures_.fused, e.what, e.where);
   for (const auto& e : report.not_fused) count_event(figures_.not_fused, e.what, e.where);
   for (const auto& e : report.relaxed) count_event(figures_.relaxed, e.what, e.where);
-  for (const std::string& s : report.sources) sources_.push_back(s);
   if (variants_.load(std::memory_order_relaxed) == 0) {
     for (const Ledger::Phase& p : report.phases) {
       auto known = std::find_if(figures_.first_call.begin(), figures_.first_call.end(),
@@ -174,6 +131,8 @@ bool Entry::count_call() {
   return n < kAllOfTheFirst || n % kThenOneIn == 0;
 }
 
+void Entry::count_eager_call() { eager_calls_.fetch_add(1, std::memory_order_relaxed); }
+
 void Entry::count_no_hit() { not_hits_.fetch_add(1, std::memory_order_relaxed); }
 
 void Entry::add_times(double replay_ns, double total_us) {
@@ -182,25 +141,75 @@ void Entry::add_times(double replay_ns, double total_us) {
   compiled_us_.add(total_us);
 }
 
-void Entry::note_eager(const std::string& reason, Loc where) {
+void Entry::note_eager(const char* reason, Loc where) {
+  const std::size_t key = std::hash<std::string_view>()(reason);
+  if (misses_.count(key)) return;
   std::lock_guard lock(mutex_);
-  count_event(figures_.misses, reason, where);
+  misses_.add(key, reason, where);
 }
 
-void Entry::count_miss(const std::string& reason, Loc where, bool at_limit) {
-  note_eager(reason, where);
-  if (at_limit && stance() == Stance::fail_on_miss) {
+void Entry::count_miss(std::uint64_t key, const Reason& reason, Loc where, bool at_limit) {
+  Misses& misses = at_limit ? left_ : misses_;
+  if (!misses.count(key)) {
+    std::string text = reason();
+    std::lock_guard lock(mutex_);
+    misses.add(key, std::move(text), where);
+  }
+  if (at_limit) end_miss(reason, where);
+}
+
+std::string Entry::text_of_new(const Signature& signature) const {
+  if (!env().compile) return "INGOT_COMPILE=0: the call was eager";
+  std::lock_guard lock(mutex_);
+  const std::string text = tries_.nearest_difference(signature);
+  return text.empty() ? "nothing is recorded" : text;
+}
+
+void Entry::count_new_signature(const Signature& signature, std::uint64_t hash) {
+  if (variants_.load(std::memory_order_relaxed) == 0) return;  // the first path is no miss
+  if (misses_.count(hash)) return;
+  std::string text = text_of_new(signature);
+  std::lock_guard lock(mutex_);
+  misses_.add(hash, std::move(text), loc_);
+}
+
+void Entry::add_refused_signature(const Signature& signature, std::uint64_t hash) {
+  std::string text = text_of_new(signature);
+  std::lock_guard lock(mutex_);
+  refused_.add(hash, std::move(text), loc_);
+}
+
+void Entry::end_miss(const Reason& reason, Loc where) {
+  if (stance() == Stance::fail_on_miss) {
     throw Error(fmt::format("{}: the call matches no recorded path, which the stance fail_on_miss "
                             "refuses ({}); at {}",
-                            options_.name, reason, to_string(where)),
+                            options_.name, reason(), to_string(where)),
                 "compile", where);
   }
-  if (at_limit && options_.at_limit == AtLimit::error) {
+  if (!at_limit()) return;  // the stance forbids recording
+  if (options_.at_limit == AtLimit::error) {
     throw Error(fmt::format("{}: the call matches none of the {} recorded paths that max_variants "
                             "allows ({}); at {}",
-                            options_.name, options_.max_variants, reason, to_string(where)),
+                            options_.name, options_.max_variants, reason(), to_string(where)),
                 "compile", where);
   }
+  if (!limit_noted_.load(std::memory_order_relaxed)) note_limit(reason, where);
+}
+
+// Said once, by the first call that is not recorded because max_variants paths are.
+void Entry::note_limit(const Reason& reason, Loc where) {
+  const i64 n = variants_.load(std::memory_order_relaxed);
+  const std::string text = fmt::format(
+      "{}: {} {} recorded (max_variants); this and later calls that match none run op by op ({}; "
+      "at {})",
+      options_.name, n, n == 1 ? "path is" : "paths are", reason(), to_string(where));
+  {
+    std::lock_guard lock(mutex_);
+    if (limit_noted_.exchange(true)) return;
+    if (n == 0) return;  // as it was asked for
+    figures_.limit = text;
+  }
+  if (!warned_->exchange(true)) std::fprintf(stderr, "ingot: %s\n", text.c_str());
 }
 
 void Entry::count_cut(const std::string& what, Loc where) {
@@ -224,29 +233,17 @@ void Entry::add_eager_us(double us) {
   eager_us_.add(us);
 }
 
-void Entry::reset() {
-  std::lock_guard lock(mutex_);
-  table_.store(nullptr, std::memory_order_release);
-  variants_.store(0);
-  calls_.store(0);
-  not_hits_.store(0);
-  figures_ = no_figures();
-  replay_ns_ = compiled_us_ = eager_us_ = {};
-  memory_ = {};
-  plans_.clear();
-  last_path_.clear();
-  texts_.clear();
-  dots_.clear();
-  sources_.clear();
-}
-
 Ledger Entry::ledger() const {
   std::lock_guard lock(mutex_);
   Ledger l = figures_;
-  const i64 not_hits = not_hits_.load();
-  l.calls = calls_.load();
-  l.hits = l.calls - not_hits;
+  const i64 without_frame = refused_.total() + eager_calls_.load();
+  l.calls = calls_.load() + without_frame;
+  l.hits = calls_.load() - not_hits_.load();
+  l.unrecorded = refused_.total() + left_.total();
+  i64 others = 0;
   for (const Plan* plan : last_path_) l.launches_compiled += plan->launches();
+  for (const Misses* misses : {&misses_, &refused_, &left_}) others += misses->append_to(&l.misses);
+  if (others > 0) l.misses.push_back({"for further reasons", loc_, 0, others});
   for (const Plan* plan : plans_) {
     const GraphUse use = plan->graph_use();
     l.graphs.recorded += use.recorded;
@@ -275,27 +272,29 @@ Ledger Entry::ledger() const {
 std::string Entry::text() const {
   std::lock_guard lock(mutex_);
   std::string all;
-  for (const std::string& t : texts_) all += t + "\n";
+  for (const Plan* plan : plans_) all += to_text(plan->segment()) + "\n";
   return all;
 }
 
 std::string Entry::dot() const {
   std::lock_guard lock(mutex_);
   std::string all;
-  for (const std::string& d : dots_) all += d;
+  for (std::size_t i = 0; i < plans_.size(); ++i) all += to_dot(*plans_[i], static_cast<int>(i));
   return dot_graph(options_.name, all);
-}
-
-MemoryUse Entry::memory() const {
-  std::lock_guard lock(mutex_);
-  return memory_;
 }
 
 std::string Entry::source() const {
   std::lock_guard lock(mutex_);
   std::string all;
-  for (const std::string& s : sources_) all += s + "\n";
+  for (const Plan* plan : plans_) {
+    for (const std::string& text : plan->sources()) all += text + "\n";
+  }
   return all;
+}
+
+MemoryUse Entry::memory() const {
+  std::lock_guard lock(mutex_);
+  return memory_;
 }
 
 }  // namespace ingot::compiler

@@ -38,13 +38,7 @@ Frame::Frame(Entry& entry, Trie& trie, bool timed)
   if (cursor_->first_child.load(std::memory_order_acquire) != nullptr) {
     state_ = State::replay;
   } else {
-    state_ = entry_.may_record() ? State::record : State::eager;
-    if (state_ == State::eager) {
-      entry_.count_miss(!env().compile      ? "INGOT_COMPILE=0: the call was eager"
-                        : trie.miss.empty() ? "no path of these arguments was recorded to its end"
-                                            : trie.miss,
-                        entry_.loc(), true);
-    }
+    state_ = State::record;
     recorded_ = true;
   }
   anchor_ = cursor_;
@@ -63,18 +57,30 @@ Match Frame::match(const Call& call, Tensor* out) {
     return Match::no;
   }
   TrieNode* child = cursor_->first_child.load(std::memory_order_acquire);
-  TrieNode* nearest = child;
-  for (; child != nullptr; child = child->next_sibling.load(std::memory_order_acquire)) {
+  if (const Match match = try_node(*child, call); match != Match::no && child->kind == TrieNode::op)
+      [[likely]] {
+    accept(*child, call, out);
+    return match;
+  }
+  return match_further(*child, call, out);
+}
+
+// Not the first op below the cursor.
+[[gnu::noinline]] Match Frame::match_further(TrieNode& first, const Call& call, Tensor* out) {
+  const std::uint64_t operands = operands_key(call);
+  for (TrieNode* child = &first; child != nullptr;
+       child = child->next_sibling.load(std::memory_order_acquire)) {
+    if (child->operands != operands) continue;
     const Match match = try_node(*child, call);
-    if (match == Match::no) [[unlikely]]
-      continue;
-    if (child->kind == TrieNode::op) [[likely]] {
+    if (match == Match::no) continue;
+    if (child->kind == TrieNode::op) {
       accept(*child, call, out);
       return match;
     }
     if (reach(*child, call, out)) return Match::done;
   }
-  leave_replay(difference(*nearest, call), call.loc);
+  leave_replay(
+      difference_key(first, call), [&] { return difference(first, call); }, call.loc);
   launches_before_ = cuda::launches_made();
   return Match::no;
 }
@@ -217,7 +223,7 @@ bool Frame::bind_slot(const TrieNode& node, int index, const TensorImpl& t) {
   *out = Tensor(TensorImpl::create(x.storage, result.meta, offset));
 }
 
-void Frame::leave_replay(const std::string& reason, Loc loc) {
+void Frame::leave_replay(std::uint64_t key, const std::function<std::string()>& reason, Loc loc) {
   // If what was matched cannot run, the rest of this call is eager.
   state_ = State::eager;
   recorded_ = true;
@@ -225,7 +231,8 @@ void Frame::leave_replay(const std::string& reason, Loc loc) {
   has_ops_ |= !t_.matched.empty();
   flush();
   bool limit = !entry_.may_record();
-  entry_.count_miss(reason, loc, limit);
+  idle = limit;
+  entry_.count_miss(key, reason, loc, limit);
   if (limit) return;
   state_ = State::record;
   anchor_ = cursor_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,6 +52,7 @@ class Frame final : public Interceptor {
 
  private:
   Match try_node(const TrieNode& node, const Call& call);
+  Match match_further(TrieNode& first, const Call& call, Tensor* out);
   Match unbind(const TrieNode& node);
   bool is_slot(const TrieNode& node, int index, const TensorImpl& t);
   bool is_result(int index, const TensorImpl& t);
@@ -61,7 +63,8 @@ class Frame final : public Interceptor {
   void accept(TrieNode& node, const Call& call, Tensor* out);
   void keep_attrs(const Attrs& attrs);
   void accept_shared(const TrieNode& node, const NewResult& result, const Call& call, Tensor* out);
-  void leave_replay(const std::string& reason, Loc loc);
+  // `key` stands for the reason, as for Entry::count_miss.
+  void leave_replay(std::uint64_t key, const std::function<std::string()>& reason, Loc loc);
 
   std::unique_ptr<TrieNode> node_of(TrieNode::Kind kind, const Call& call);
   Source source_of(const Tensor& t, TrieNode& node);

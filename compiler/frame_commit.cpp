@@ -7,6 +7,7 @@
 #include <ingot/kernels/core/check.h>
 #include <ingot/runtime/observer.h>
 #include <ingot/runtime/op_errors.h>
+#include <ingot/runtime/small_array.h>
 
 namespace ingot::compiler {
 
@@ -211,16 +212,17 @@ void Frame::flush() {
 void Frame::run_matched(const Matched& m) {
   const TrieNode& node = *m.node;
   if (node.info->kind == OpKind::view) return;
-  std::vector<BufferView> in(node.in.size());
+  SmallArray<BufferView, 8> in(node.n_in);
   auto view = [&](int buffer, i64 offset, const Meta& meta) {
     char* data = static_cast<char*>(t_.buffer(buffer).storage->data);
     return BufferView{data + offset * item_size(meta.dtype), &meta};
   };
   for (std::size_t i = 0; i < node.in.size(); ++i) {
     auto index = static_cast<std::size_t>(node.in[i].index);
-    in[i] = {nullptr, nullptr};
+    const auto a = static_cast<int>(i);
+    in[a] = {nullptr, nullptr};
     if (node.in[i].kind == Source::none) continue;
-    in[i] = node.in[i].kind == Source::slot
+    in[a] = node.in[i].kind == Source::slot
                 ? view(t_.slots[index].buffer, t_.slots[index].offset, *t_.slots[index].meta)
                 : view(t_.results[index].buffer, t_.results[index].offset, *t_.results[index].meta);
   }
@@ -233,8 +235,8 @@ void Frame::run_matched(const Matched& m) {
     out[r] = view(result.buffer, offset, result.meta);
   }
   const Attrs& attrs = m.attrs < 0 ? node.attrs : t_.attrs[static_cast<std::size_t>(m.attrs)];
-  run_kernel({*node.info, in.data(), static_cast<int>(in.size()), out,
-              static_cast<int>(node.results.size()), attrs, m.ticket},
+  run_kernel({*node.info, in.data(), node.n_in, out, static_cast<int>(node.results.size()), attrs,
+              m.ticket},
              node.loc);
   for (const NewResult& r : node.results) {
     if (!r.new_buffer) continue;

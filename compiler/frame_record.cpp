@@ -46,6 +46,7 @@ std::unique_ptr<TrieNode> Frame::node_of(TrieNode::Kind kind, const Call& call) 
   node->writes = call.writes;
   node->device = call.device;
   node->n_in = call.n_in;
+  node->operands = operands_key(call);
   node->no_attrs = kNoAttrs.same_structure(call.attrs);
   node->first_buffer = static_cast<int>(t_.buffers.size());
   node->first_slot = static_cast<int>(t_.slots.size());

@@ -1,4 +1,7 @@
 // What ends a segment: bytes that are read or exposed, the function's return, what it throws.
+#include <functional>
+#include <string_view>
+
 #include <ingot/compiler/entry.h>
 #include <ingot/compiler/frame.h>
 #include <ingot/kernels/core/check.h>
@@ -27,7 +30,10 @@ void Frame::observe(Access access, const TensorImpl* t, const char* what, Loc lo
       commit_cut(*stop);
       return;
     }
-    leave_replay(fmt::format("{} reads or exposes a value where the recorded call did not", what),
+    const auto reason = [what] {
+      return fmt::format("{} reads or exposes a value where the recorded call did not", what);
+    };
+    leave_replay(std::hash<std::string_view>()(what) + static_cast<std::uint64_t>(loc.line), reason,
                  loc);
     if (state_ != State::record) return;
   }
@@ -70,8 +76,9 @@ void Frame::finish() {
       commit(*stop);
       return;
     }
-    leave_replay("the call returned, or kept results, where the recorded call did not",
-                 entry_.loc());
+    const char* reason = "the call returned, or kept results, where the recorded call did not";
+    leave_replay(
+        std::hash<std::string_view>()(reason), [reason] { return reason; }, entry_.loc());
   }
   if (state_ != State::record) return;
   add_stop(TrieNode::end, Access::read, -1, entry_.loc());
@@ -92,6 +99,7 @@ void Frame::leave(const char* why, Loc loc) {
   if (state_ == State::eager) return;
   const bool replays = state_ == State::replay;
   state_ = State::eager;
+  idle = true;
   recorded_ = true;
   private_.clear();
   if (replays) flush();

@@ -70,6 +70,10 @@ std::string Ledger::table() const {
   std::string out = fmt::format("ledger of {}\n", name);
   out += fmt::format("  calls {}, hits {}, recorded paths {}, numerics {}\n", calls, hits, variants,
                      ingot::name(numerics));
+  if (unrecorded > 0) {
+    out += fmt::format("  calls that matched no path and were not recorded: {}\n", unrecorded);
+  }
+  if (!limit.empty()) out += fmt::format("  limit: {}\n", limit);
   std::string phases;
   double total = 0;
   for (const Phase& p : first_call) {
@@ -110,16 +114,17 @@ std::string Ledger::json() const {
   }
   return fmt::format(
       "{{\"name\": {}, \"numerics\": \"{}\", \"calls\": {}, \"hits\": {}, \"variants\": {}, "
-      "\"compiles\": {}, "
+      "\"unrecorded\": {}, \"limit\": {}, \"compiles\": {}, "
       "\"memory_hits\": {}, \"disk_hits\": {}, \"launches_eager\": {}, \"launches_compiled\": {}, "
       "\"bytes_saved\": {}, \"arena_bytes\": {}, \"graphs\": {{\"recorded\": {}, \"launches\": {}, "
       "\"updates\": {}, \"dropped\": {}}}, \"first_call_ms\": {{{}}}, \"replay_ns\": {}, "
       "\"eager_us\": {}, \"compiled_us\": {}, \"speedup\": {}, \"break_even_calls\": "
       "{{\"empty_cache\": {}, \"disk_cache\": {}, \"kernel_known\": {}}}, \"misses\": {}, "
       "\"cuts\": {}, \"fused\": {}, \"not_fused\": {}, \"relaxed\": {}}}",
-      quoted(name), ingot::name(numerics), calls, hits, variants, compiles, memory_hits, disk_hits,
-      launches_eager, launches_compiled, bytes_saved, arena_bytes, graphs.recorded, graphs.launches,
-      graphs.updates, graphs.dropped, phases, json_spread(replay_ns), json_spread(eager_us),
+      quoted(name), ingot::name(numerics), calls, hits, variants, unrecorded,
+      limit.empty() ? "null" : quoted(limit), compiles, memory_hits, disk_hits, launches_eager,
+      launches_compiled, bytes_saved, arena_bytes, graphs.recorded, graphs.launches, graphs.updates,
+      graphs.dropped, phases, json_spread(replay_ns), json_spread(eager_us),
       json_spread(compiled_us), json_number(speedup), json_number(break_even_calls.empty_cache),
       json_number(break_even_calls.disk_cache), json_number(break_even_calls.kernel_known),
       json_events(misses), json_events(cuts), json_events(fused), json_events(not_fused),

@@ -58,6 +58,9 @@ struct Ledger {
   i64 calls = 0;                       // all of them
   i64 hits = 0;                        // replayed from start to end
   i64 variants = 0;                    // recorded paths
+  i64 unrecorded = 0;                  // calls that matched none, and past max_variants or by the
+                                       // stance added none
+  std::string limit;                   // once max_variants turned a call away: a sentence
   i64 compiles = 0;                    // kernels compiled for it
   i64 memory_hits = 0, disk_hits = 0;  // kernels found in the cache
   i64 launches_eager = 0;              // of the last recorded path, op by op: kernel bodies on the

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ingot/compiler/ledger.h>
@@ -56,6 +57,10 @@ class Plan {
   // device lie between such stretches.
   void use_graphs();
 
+  // The text of the kernels that were generated for it.
+  void set_sources(std::vector<std::string> sources) { sources_ = std::move(sources); }
+  const std::vector<std::string>& sources() const { return sources_; }
+
   const Segment& segment() const { return segment_; }
   const std::vector<std::unique_ptr<Step>>& steps() const { return steps_; }
   i64 arena_bytes() const;  // on all devices
@@ -85,6 +90,7 @@ class Plan {
   void run_graph(const Stretch& stretch, const Binding& binding, int* failed) const;
   Segment segment_;
   std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<std::string> sources_;
   std::vector<ArenaSlot> slots_;
   std::vector<Arena> arenas_;
   std::vector<Stretch> stretches_;  // none: no graphs are made

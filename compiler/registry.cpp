@@ -1,9 +1,9 @@
-#include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 
 #include <ingot/compiler/compile.h>
-#include <ingot/compiler/entry.h>
+#include <ingot/compiler/function_state.h>
 #include <ingot/compiler/registry.h>
 
 namespace ingot {
@@ -12,7 +12,8 @@ namespace {
 
 struct Registry {
   std::mutex mutex;
-  std::vector<std::weak_ptr<compiler::Entry>> entries;  // in the order of compile()
+  std::map<std::uint64_t, std::weak_ptr<compiler::FunctionState>> functions;  // as they were made
+  std::uint64_t last = 0;
 };
 
 // Never destroyed: compiled functions may be static.
@@ -27,26 +28,32 @@ std::atomic<Stance> g_stance{Stance::standard};
 
 namespace compiler {
 
-void enlist(const std::shared_ptr<Entry>& entry) {
+void enlist(const std::shared_ptr<FunctionState>& function) {
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
-  std::erase_if(r.entries, [](const std::weak_ptr<Entry>& e) { return e.expired(); });
-  r.entries.push_back(entry);
+  r.functions.emplace_hint(r.functions.end(), ++r.last, function);
+  function->set_number(r.last);
+}
+
+void delist(std::uint64_t number) {
+  Registry& r = registry();
+  std::lock_guard lock(r.mutex);
+  r.functions.erase(number);
 }
 
 }  // namespace compiler
 
 std::vector<Ledger> ledgers() {
-  std::vector<std::shared_ptr<compiler::Entry>> living;
+  std::vector<std::shared_ptr<compiler::FunctionState>> living;
   {
     Registry& r = registry();
     std::lock_guard lock(r.mutex);
-    for (const auto& e : r.entries) {
-      if (auto entry = e.lock()) living.push_back(std::move(entry));
+    for (const auto& [number, function] : r.functions) {
+      if (auto alive = function.lock()) living.push_back(std::move(alive));
     }
   }
   std::vector<Ledger> all;
-  for (const auto& entry : living) all.push_back(entry->ledger());
+  for (const auto& function : living) all.push_back(compiler::ledger_of(*function));
   return all;
 }
 

@@ -1,7 +1,8 @@
-// What all compiled functions of the process share: the list of their entries, and the stance.
+// What all compiled functions of the process share: their list, and the stance.
 // Owns: both. Must not know: frames, plans.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -10,9 +11,10 @@
 
 namespace ingot::compiler {
 
-class Entry;
+class FunctionState;
 
-// The entry is listed while it lives.
-void enlist(const std::shared_ptr<Entry>& entry);
+// The function is listed until delist() of the number that enlist() gave it.
+void enlist(const std::shared_ptr<FunctionState>& function);
+void delist(std::uint64_t number);
 
 }  // namespace ingot::compiler

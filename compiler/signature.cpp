@@ -11,7 +11,7 @@ struct Item {
   std::size_t begin, end;
 };
 
-std::vector<Item> items_of(const std::vector<i64>& words) {
+std::vector<Item> items_of(std::span<const i64> words) {
   std::vector<Item> items;
   for (std::size_t i = 0; i < words.size();) {
     const auto dim = words[i] < 0 ? i64{0} : words[i] >> 32;
@@ -22,7 +22,7 @@ std::vector<Item> items_of(const std::vector<i64>& words) {
   return items;
 }
 
-bool same(const std::vector<i64>& a, Item x, const std::vector<i64>& b, Item y) {
+bool same(std::span<const i64> a, Item x, std::span<const i64> b, Item y) {
   return std::equal(a.begin() + static_cast<std::ptrdiff_t>(x.begin),
                     a.begin() + static_cast<std::ptrdiff_t>(x.end),
                     b.begin() + static_cast<std::ptrdiff_t>(y.begin),
@@ -34,7 +34,7 @@ struct Described {
   bool requires_grad = false;
 };
 
-Described tensor_of(const std::vector<i64>& words, Item item) {
+Described tensor_of(std::span<const i64> words, Item item) {
   const i64 head = words[item.begin];
   Described d;
   d.meta.dtype = static_cast<DType>(head & 255);
@@ -48,7 +48,7 @@ Described tensor_of(const std::vector<i64>& words, Item item) {
   return d;
 }
 
-std::string text_of(const std::vector<i64>& words, Item item) {
+std::string text_of(std::span<const i64> words, Item item) {
   switch (words[item.begin]) {
     case -1:
       return "an undefined tensor";
@@ -66,7 +66,7 @@ std::string text_of(const std::vector<i64>& words, Item item) {
   return describe(tensor_of(words, item).meta);
 }
 
-std::string difference_of(const std::vector<i64>& known, Item was, const std::vector<i64>& words,
+std::string difference_of(std::span<const i64> known, Item was, std::span<const i64> words,
                           Item is) {
   std::string before = text_of(known, was), now = text_of(words, is);
   if (before != now || words[is.begin] < 0) return fmt::format("{}, recorded {}", now, before);
@@ -82,20 +82,23 @@ std::string difference_of(const std::vector<i64>& known, Item was, const std::ve
 
 }  // namespace
 
-std::string difference(const Signature& known, const Signature& now, int* count) {
+std::string difference(const Signature& known, const Signature& now) {
   const std::vector<Item> a = items_of(known.words()), b = items_of(now.words());
-  *count = std::abs(static_cast<int>(a.size()) - static_cast<int>(b.size()));
-  std::string text;
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
     if (same(known.words(), a[i], now.words(), b[i])) continue;
-    if (text.empty()) {
-      text = fmt::format("argument {} is {}", i,
-                         difference_of(known.words(), a[i], now.words(), b[i]));
-    }
-    ++*count;
+    return fmt::format("argument {} is {}", i,
+                       difference_of(known.words(), a[i], now.words(), b[i]));
   }
-  if (text.empty()) text = "another number of arguments";
-  return text;
+  return "another number of arguments";
+}
+
+int count_differences(const Signature& known, const Signature& now) {
+  const std::vector<Item> a = items_of(known.words()), b = items_of(now.words());
+  int count = std::abs(static_cast<int>(a.size()) - static_cast<int>(b.size()));
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    count += same(known.words(), a[i], now.words(), b[i]) ? 0 : 1;
+  }
+  return count;
 }
 
 }  // namespace ingot::compiler

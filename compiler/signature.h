@@ -4,8 +4,11 @@
 // tensors are checked where they are used. Must not know: frames.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -18,10 +21,24 @@ namespace ingot::compiler {
 
 class Signature {
  public:
-  void clear() { words_.clear(); }
-  void add(i64 word) { words_.push_back(word); }
-  bool operator==(const Signature&) const = default;
-  const std::vector<i64>& words() const { return words_; }
+  void clear() { size_ = 0; }
+  void add(i64 word) { *grow(1) = word; }
+  std::span<const i64> words() const { return {words_.data(), size_}; }
+  bool operator==(const Signature& o) const {
+    return size_ == o.size_ && std::equal(words_.begin(), words_.begin() + end(), o.words_.begin());
+  }
+  // A sum, so that the processor multiplies several words at a time.
+  std::uint64_t hash() const {
+    constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
+    std::uint64_t sum = size_, factor = kOdd;
+    for (const i64 word : words()) {
+      sum += (static_cast<std::uint64_t>(word) ^ factor >> 7) * factor;
+      factor += 2 * kOdd;
+    }
+    sum ^= sum >> 32;
+    sum *= kOdd;
+    return sum ^ sum >> 29;
+  }
   // The length of a container, from its (negative) word.
   static constexpr i64 length_of(i64 word) { return kNoLength - word; }
 
@@ -32,9 +49,7 @@ class Signature {
     }
     const TensorImpl& x = *t.impl();
     const int dim = x.meta.dim();
-    const std::size_t at = words_.size();
-    words_.resize(at + 1 + 2 * static_cast<std::size_t>(dim));
-    i64* word = words_.data() + at;
+    i64* word = grow(1 + 2 * static_cast<std::size_t>(dim));
     *word++ = static_cast<i64>(x.meta.dtype) | static_cast<i64>(x.meta.device.type()) << 8 |
               static_cast<i64>(x.meta.device.index()) << 16 | i64{x.requires_grad} << 24 |
               static_cast<i64>(dim) << 32;
@@ -69,12 +84,24 @@ class Signature {
 
  private:
   static constexpr i64 kNoLength = -16;  // below the words of numbers
-  std::vector<i64> words_;
+  std::ptrdiff_t end() const { return static_cast<std::ptrdiff_t>(size_); }
+  // Room for n more words.
+  i64* grow(std::size_t n) {
+    const std::size_t at = size_;
+    size_ += n;
+    if (size_ > words_.size()) [[unlikely]]
+      words_.resize(2 * size_);
+    return words_.data() + at;
+  }
+  std::vector<i64> words_;  // the first size_ of them: it never shrinks
+  std::size_t size_ = 0;
 };
 
 // The first argument in which `now` differs from `known`, as a sentence: "argument 0 is f32
-// [10, 32], recorded f32 [64, 32]"; *count says how many differ. Arguments count from 0; a
-// container counts once for itself and once for each item.
-std::string difference(const Signature& known, const Signature& now, int* count);
+// [10, 32], recorded f32 [64, 32]". Arguments count from 0; a container counts once for itself and
+// once for each item.
+std::string difference(const Signature& known, const Signature& now);
+// In how many arguments they differ.
+int count_differences(const Signature& known, const Signature& now);
 
 }  // namespace ingot::compiler

@@ -44,7 +44,11 @@ TrieNode* Trie::skip_known(TrieNode* at, Chain* chain) {
   return at;
 }
 
-void Trie::publish(TrieNode* at, Chain chain) {
+std::size_t Trie::publish(TrieNode* at, Chain chain) {
+  const std::size_t all = chain.size();
+  at = skip_known(at, &chain);
+  const std::size_t known = all - chain.size();
+  if (chain.empty()) return known;
   TrieNode* top = nullptr;
   TrieNode* above = nullptr;
   for (std::unique_ptr<TrieNode>& owned : chain) {
@@ -57,11 +61,47 @@ void Trie::publish(TrieNode* at, Chain chain) {
     }
     above = node;
   }
-  if (top == nullptr) return;
   // At the end of the list: what was known first is tried first.
   std::atomic<TrieNode*>* link = &at->first_child;
   while (TrieNode* sibling = link->load(std::memory_order_relaxed)) link = &sibling->next_sibling;
   link->store(top, std::memory_order_release);
+  return known;
+}
+
+Trie::Chain Trie::take_path() {
+  Chain path;
+  TrieNode* node = root_;
+  while ((node = node->first_child.exchange(nullptr)) != nullptr) path.emplace_back(node);
+  return path;
+}
+
+std::uint64_t operands_key(const Call& call) {
+  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
+  std::uint64_t sum = 0, factor = kOdd;
+  const auto add = [&](i64 word) {
+    sum += (static_cast<std::uint64_t>(word) ^ factor >> 7) * factor;
+    factor += 2 * kOdd;
+  };
+  for (int i = 0; i < call.n_in; ++i) {
+    const TensorImpl* t = call.in[i] == nullptr ? nullptr : call.in[i]->impl();
+    add(t == nullptr ? -1 : static_cast<i64>(t->meta.dtype) | i64{t->meta.dim()} << 8);
+    for (int d = 0; t != nullptr && d < t->meta.dim(); ++d) {
+      add(t->meta.sizes[d]);
+      add(t->meta.strides[d]);
+    }
+  }
+  return sum ^ sum >> 32;
+}
+
+std::uint64_t difference_key(const TrieNode& node, const Call& call) {
+  std::uint64_t key = operands_key(call);
+  for (const std::uint64_t word : {std::uint64_t{reinterpret_cast<std::uintptr_t>(&node)},
+                                   std::uint64_t{reinterpret_cast<std::uintptr_t>(&call.op)},
+                                   static_cast<std::uint64_t>(call.loc.line)}) {
+    key = (key ^ word) * 0x9E3779B97F4A7C15;
+    key ^= key >> 32;
+  }
+  return key;
 }
 
 std::string difference(const TrieNode& node, const Call& call) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,6 +66,7 @@ struct TrieNode {
   std::atomic<TrieNode*> first_child{nullptr};
   std::atomic<TrieNode*> next_sibling{nullptr};
   TrieNode* parent = nullptr;
+  std::uint64_t operands = 0;  // op: operands_key() of its call
 
   // op, refusal, fault
   const OpInfo* info = nullptr;
@@ -97,15 +99,16 @@ class Trie {
   ~Trie();
   Trie(const Trie&) = delete;
   TrieNode* root() { return root_; }
-  // Of a trie for one call: how the call's arguments differ from the known ones.
-  std::string miss;
 
   using Chain = std::vector<std::unique_ptr<TrieNode>>;  // each the parent of the next
   // Goes down from `at` along the nodes of the chain that are known there, and takes these from the
   // chain. Returns where the rest belongs.
   static TrieNode* skip_known(TrieNode* at, Chain* chain);
-  // Makes a chain visible below `at`. The caller holds the entry's mutex; readers need none.
-  static void publish(TrieNode* at, Chain chain);
+  // Makes a chain visible below `at`, but for the first that are there already, and says how many
+  // these are. The caller holds the entry's mutex; readers need none.
+  static std::size_t publish(TrieNode* at, Chain chain);
+  // The nodes of a trie with one path, which nobody else reads; afterwards it has none.
+  Chain take_path();
 
  private:
   TrieNode* root_;
@@ -113,6 +116,10 @@ class Trie {
 
 // A sentence on how the call differs from the node ("sizes of operand 1: [64, 64] here, ...").
 std::string difference(const TrieNode& node, const Call& call);
+// A number for the operands' metadata: calls that match one node have the same.
+std::uint64_t operands_key(const Call& call);
+// Stands for that sentence: equal for calls of which it says the same.
+std::uint64_t difference_key(const TrieNode& node, const Call& call);
 
 // Builds the segment of the ops between two commits: the path nodes in order, first to last.
 struct BuiltSegment {

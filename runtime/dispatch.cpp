@@ -214,6 +214,7 @@ void run_checked(const Call& call, Tensor* out, Ticket* ticket, Reached* reached
 
 void match_or_run(const Call& call, Tensor* out) {
   Interceptor* frame = t_interceptor;
+  if (frame != nullptr && frame->idle) frame = nullptr;
   if (frame != nullptr) {
     if (frame->exposes && frame->runs_at_once(call)) [[unlikely]] {
       frame = nullptr;

@@ -61,6 +61,8 @@ class Interceptor {
   virtual void leave(const char* why, Loc loc) = 0;
 
   bool exposes = false;  // some memory is exposed: runs_at_once() is to be asked
+  // Nothing is matched or recorded any more: ops need not ask.
+  bool idle = false;
 
  protected:
   ~Interceptor() = default;

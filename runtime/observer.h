@@ -17,7 +17,8 @@ enum class EventKind : std::uint8_t {
   range,    // record_function, a module's forward
   compile,  // "record": a call that records; inside it "passes", "codegen", "load", "compile"
   setup,    // what only a first call pays, by name: see kernels/core/setup_phase.h
-  replay,   // "guard": any other compiled call, its self time the matching; inside it "plan"
+  replay,   // any other compiled call: "guard", its self time the matching, with "plan" inside;
+            // "miss" where all of it, or the rest, runs op by op and is not recorded
 };
 
 // One step of a recorded CUDA graph: as many of the graph's nodes, in launch order, as `nodes`
@@ -65,6 +66,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void begin(const Event& event) = 0;
   virtual void end() = 0;  // of the innermost open event of this thread
+  // The same, of a compiled call that began as "guard" and turned out to be a "miss".
+  virtual void end_missed() { end(); }
   virtual void memory(const MemoryEvent& event) = 0;
 };
 

@@ -155,5 +155,77 @@ TEST(Variants, AnUnknownNameInDisableIsRefused) {
   EXPECT_TRUE(contains(error, "\"fusion\""));
 }
 
+// Past the limit: one line on stderr for a function, a sentence and a count in the ledger.
+TEST(Limit, IsSaidOnceWithWhatDiffered) {
+  ::testing::internal::CaptureStderr();
+  auto f = compile([](const Tensor& t) { return t * 2 + 1; },
+                   {.name = "f", .disable = {"codegen"}, .max_variants = 16});
+  for (int n = 1; n <= 59; ++n) EXPECT_TRUE(same_bits(f(ones({n})), ones({n}) * 2 + 1));
+  const Ledger ledger = f.ledger();
+  EXPECT_EQ(ledger.calls, 59);
+  EXPECT_EQ(ledger.hits, 0);
+  EXPECT_EQ(ledger.variants, 16);
+  EXPECT_EQ(ledger.unrecorded, 43);
+  const std::string sentence =
+      "f: 16 paths are recorded (max_variants); this and later calls that match none run op by op";
+  EXPECT_TRUE(contains(ledger.limit, sentence + " (argument 0 is f32[17], recorded f32[16]"));
+  EXPECT_TRUE(contains(ledger.table(), sentence));
+  EXPECT_TRUE(contains(ledger.json(), sentence));
+  (void)f(ones({3}));  // a known signature still hits
+  EXPECT_EQ(f.ledger().hits, 1);
+  f.reset();
+  EXPECT_EQ(f.ledger().limit, "");
+  for (int n = 1; n <= 20; ++n) (void)f(ones({n}));
+  EXPECT_TRUE(contains(f.ledger().limit, sentence));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "ingot: " + ledger.limit + "\n");
+}
+
+// The path may differ in its middle, too.
+TEST(Limit, OfAPathSaysWhereItDiffered) {
+  ::testing::internal::CaptureStderr();
+  auto f = compile(power, {.name = "power", .disable = {"codegen"}, .max_variants = 1});
+  Tensor x = noise({4}, 2);
+  for (int n : {1, 2, 3, 1}) EXPECT_TRUE(same_bits(f(x, n), power(x, n)));
+  EXPECT_EQ(f.ledger().hits, 1);
+  EXPECT_EQ(f.ledger().unrecorded, 2);
+  EXPECT_TRUE(contains(f.ledger().limit, "power: 1 path is recorded (max_variants)"));
+  EXPECT_TRUE(contains(f.ledger().limit, "mul where the recorded call returned"));
+  EXPECT_TRUE(contains(f.ledger().limit, "variants_test.cpp:"));
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "ingot: " + f.ledger().limit + "\n");
+}
+
+// What was asked for is no news.
+TEST(Limit, IsNotSaidWhereAStanceOrZeroForbidsRecording) {
+  ::testing::internal::CaptureStderr();
+  auto none = compile(power, {.max_variants = 0});
+  auto one = compile(power, {.disable = {"codegen"}, .max_variants = 2});
+  (void)one(noise({4}, 1), 1);
+  set_stance(Stance::eager_on_miss);
+  for (i64 n : {5, 6, 7}) {
+    (void)none(noise({n}, 1), 2);
+    (void)one(noise({n}, 1), 2);
+    (void)one(noise({4}, 1), 3);
+  }
+  set_stance(Stance::standard);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(none.ledger().limit + one.ledger().limit, "");
+  EXPECT_EQ(none.ledger().unrecorded, 3);
+  EXPECT_EQ(one.ledger().unrecorded, 6);
+}
+
+// More kinds of misses than are kept are counted nevertheless.
+TEST(Limit, CountsEveryMiss) {
+  ::testing::internal::CaptureStderr();
+  auto f = compile(power, {.disable = {"codegen"}, .max_variants = 1});
+  for (i64 n = 1; n <= 300; ++n) (void)f(noise({n}, 3), 1);
+  (void)::testing::internal::GetCapturedStderr();
+  const Ledger ledger = f.ledger();
+  i64 counted = 0;
+  for (const Ledger::Event& miss : ledger.misses) counted += miss.count;
+  EXPECT_EQ(counted, 299);
+  EXPECT_EQ(ledger.unrecorded, 299);
+  EXPECT_LE(ledger.misses.size(), 64u);
+}
+
 }  // namespace
 }  // namespace ingot
