@@ -108,6 +108,7 @@ class ThreadDecoder {
     s.shapes = (parts & kShapes) != 0 ? 0 : -1;
     if ((parts & kFused) != 0) s.fused_from = take_text(at);
     s.name = (parts & kText) != 0 ? take_text(at) : std::string_view(record.name);
+    if ((record.fate & kLeftItsPath) != 0) s.name = "miss";
     if ((parts & kGraph) != 0) read_graph(at, s);
     if (!nests) {
       reader_.beside(s);

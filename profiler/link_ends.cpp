@@ -106,7 +106,7 @@ class ThreadLinker {
     head.parts = scopes_.empty() ? 0 : 1;
     store(at, head);
     if (scopes_.empty()) return;
-    set_end(scopes_.back(), head.ticks, 0);
+    set_end(scopes_.back(), head.ticks, head.kind == kMissed ? kLeftItsPath : 0);
     for (; !ranges_.empty() && ranges_.back().scopes == scopes_.size(); ranges_.pop_back()) {
       const Range& r = ranges_.back();
       if (!r.ended) loose_.emplace(r.id, r.begin);

@@ -33,9 +33,13 @@ enum Part : std::uint8_t {
   kGraph = 32,  // a GraphRecord, and n_parts times a PartRecord and its text `fused_from`
 };
 
+// RecordHead::kind of an end: the event was a compiled call that missed, see
+// Observer::end_missed().
+inline constexpr std::uint8_t kMissed = 1;
+
 struct RecordHead {
   RecordType type;
-  std::uint8_t kind;  // EventKind
+  std::uint8_t kind;  // EventKind; of an end 0 or kMissed
   std::uint8_t parts;
   std::uint8_t n_shapes;
   std::uint32_t bytes;  // of the whole record, a multiple of 8
@@ -59,6 +63,7 @@ enum Fate : std::uint8_t {
   kNestsNowhere = 1,    // nests neither in what it began in nor around what began in it
   kWasOpen = 2,         // was open when the window closed
   kEndedElsewhere = 4,  // ended on another thread
+  kLeftItsPath = 8,     // a compiled call that missed
 };
 inline constexpr std::int8_t kNoGpu = -1;
 inline constexpr std::uint8_t kNoDType = 255;

@@ -221,7 +221,7 @@ void Recorder::begin(const Event& event) {
   if (window != 0) write_begin(event, window);
 }
 
-void Recorder::end() {
+void Recorder::write_end(std::uint8_t kind) {
   std::uint64_t now = ticks();
   std::uint64_t window = window_.load(std::memory_order_acquire);
   ThreadLog* log = t_log;
@@ -239,7 +239,7 @@ void Recorder::end() {
   }
   std::byte* at = log->room_for_end(sizeof(RecordHead));
   if (at == nullptr) return;
-  new (at) RecordHead{RecordType::end, 0, 0, 0, sizeof(RecordHead), now};
+  new (at) RecordHead{RecordType::end, kind, 0, 0, sizeof(RecordHead), now};
   log->publish(sizeof(RecordHead));
 }
 

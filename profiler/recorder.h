@@ -69,7 +69,8 @@ class Recorder final : public Observer {
   constexpr Recorder() = default;
 
   void begin(const Event& event) override;
-  void end() override;
+  void end() override { write_end(0); }
+  void end_missed() override { write_end(kMissed); }
   void memory(const MemoryEvent& event) override;
   RangeToken begin_range(std::string_view name, Loc loc);
   void end_range(const RangeToken& token);
@@ -99,6 +100,7 @@ class Recorder final : public Observer {
   ThreadLog* log_of(std::uint64_t window);
   ThreadLog* attach();
   std::byte* reserve(ThreadLog& log, std::size_t bytes);
+  void write_end(std::uint8_t kind);
   void give_up_end(const RangeToken& token);
   std::uint64_t write_begin(const Event& event, std::uint64_t window, bool is_range = false,
                             std::string_view range_name = {});

@@ -127,6 +127,42 @@ TEST(Profiled, EventsEndHoweverTheCallEnds) {
   EXPECT_EQ(session.key_averages().find("inside")->calls, 5);
 }
 
+// A call that matches no path and adds none is no "guard": not when its arguments are new, and not
+// when it leaves its path.
+TEST(Profiled, ACallPastTheLimitIsAMiss) {
+  int more = 0;
+  auto f = compile(
+      [&](const Tensor& t) {
+        profiler::record_function range("inside");
+        Tensor y = chain(t);
+        for (int i = 0; i < more; ++i) y = y + 1;
+        return y;
+      },
+      {.disable = {"codegen"}, .max_variants = 1});
+  Tensor x = noise({64}, 1);
+  (void)f(x);
+  profiler::Session session;
+  (void)f(noise({65}, 2));
+  more = 1;
+  (void)f(x);
+  more = 0;
+  (void)f(x);
+  session.stop();
+  const auto averages = session.key_averages();
+  ASSERT_TRUE(averages.find("replay: miss")) << averages.table();
+  EXPECT_EQ(averages.find("replay: miss")->calls, 2);
+  EXPECT_EQ(averages.find("replay: guard")->calls, 1);
+  const std::vector<Span> spans = spans_of(session, "limit");
+  int misses = 0, inside = 0;
+  for (const Span& span : spans) {
+    if (span.name != "replay: miss") continue;
+    ++misses;
+    for (const Span& other : spans) inside += other.name == "inside" && span.holds(other) ? 1 : 0;
+  }
+  EXPECT_EQ(misses, 2);
+  EXPECT_EQ(inside, 2);
+}
+
 // Steps that compile are left out of a verdict about the steady state.
 TEST(Profiled, AStepThatRecordsIsCold) {
   auto f = compile(chain, interpreted());
