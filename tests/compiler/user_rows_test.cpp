@@ -127,7 +127,7 @@ INGOT_ROW(BadName, {
   }
 });
 
-// Names that mean something to a compiler, to CUDA, or to the row's own body.
+// Names that mean something to a compiler or to CUDA.
 #define ROW_NAMED(Type, text)                   \
   INGOT_ROW(Type, {                             \
     static constexpr const char* name = text;   \
@@ -141,7 +141,6 @@ ROW_NAMED(NamedFor, "for");
 ROW_NAMED(NamedGlobal, "__global__");
 ROW_NAMED(NamedFloat4, "float4");
 ROW_NAMED(NamedThread, "threadIdx");
-ROW_NAMED(NamedSelect, "select");
 ROW_NAMED(half, "half");
 
 // Its text needs what generated source does not have.
@@ -358,7 +357,6 @@ TEST(UserRows, NamesOfTheLanguageAreNamesLikeOthers) {
   check([](const Tensor& t) { return op<NamedGlobal>(t); });
   check([](const Tensor& t) { return op<NamedFloat4>(t); });
   check([](const Tensor& t) { return op<NamedThread>(t); });
-  check([](const Tensor& t) { return op<NamedSelect>(t); });
   check([](const Tensor& t) { return op<half>(t); });
 }
 
