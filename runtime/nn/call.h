@@ -52,7 +52,10 @@ decltype(auto) call_forward(M& module, A&&... args) {
 struct [[nodiscard]] ForwardTakesOtherArguments {};
 
 template <class M, class... A>
-decltype(auto) call_if_possible(M& module, Loc loc, const A&... args) {
+decltype(auto) call_if_possible(const M& net, Loc loc, const A&... args) {
+  // forward() is rarely declared const, and an operator that is not const would compete with one of
+  // the class's own that is.
+  auto& module = const_cast<M&>(net);
   if constexpr (TakesLoc<M> && sizeof...(A) == 1) {
     return call_forward(module, args..., loc);
   } else if constexpr (HasForward<M, const A&...>) {

@@ -171,15 +171,15 @@ class Module {
 // state_dict() and to(), but not of parameters(). Tensors of other dtypes are buffers anyway.
 // Members may be declared before or after it. A derived class lists its base's members again.
 // net(x) is then net.forward(x) as a call of a handle is, and net(x, y) forward(x, y): no
-// templates, which classes inside of functions cannot have.
-#define INGOT_MODULE(Type, ...)                                             \
-  const char* type_name() const override { return #Type; }                  \
-  void visit_members(::ingot::nn::Members& members) override {              \
-    members.list(#__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__);                  \
-  }                                                                         \
-  decltype(auto) operator()(::ingot::TensorAt x) {                          \
-    return ::ingot::nn::call_if_possible(*this, x.loc, x.tensor);           \
-  }                                                                         \
-  decltype(auto) operator()(::ingot::TensorAt x, ::ingot::TensorAt y) {     \
-    return ::ingot::nn::call_if_possible(*this, x.loc, x.tensor, y.tensor); \
+// templates, which classes inside of functions cannot have. An operator() of the class's own wins.
+#define INGOT_MODULE(Type, ...)                                               \
+  const char* type_name() const override { return #Type; }                    \
+  void visit_members(::ingot::nn::Members& members) override {                \
+    members.list(#__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__);                    \
+  }                                                                           \
+  decltype(auto) operator()(::ingot::TensorAt x) const {                      \
+    return ::ingot::nn::call_if_possible(*this, x.loc, x.tensor);             \
+  }                                                                           \
+  decltype(auto) operator()(::ingot::TensorAt x, ::ingot::TensorAt y) const { \
+    return ::ingot::nn::call_if_possible(*this, x.loc, x.tensor, y.tensor);   \
   }

@@ -159,5 +159,27 @@ TEST(Forms, ModulesAreCalled) {
   EXPECT_TRUE(has_values(pair(ones({1}), ones({1})), {2}));
 }
 
+// A call of the class's own is taken, whether it is const or not.
+struct OwnConst : nn::Module {
+  Tensor operator()(const Tensor& x, const Tensor& y) const { return x - y; }
+  Tensor operator()(const Tensor& x) const { return x * 3; }
+  INGOT_MODULE(OwnConst)
+};
+struct OwnMutable : nn::Module {
+  Tensor operator()(Tensor x) { return x * 5; }
+  Tensor forward(const Tensor& x) { return x; }
+  INGOT_MODULE(OwnMutable)
+};
+
+TEST(Forms, AModulesOwnCallWins) {
+  OwnConst a;
+  const OwnConst b;
+  OwnMutable c;
+  EXPECT_TRUE(has_values(a(ones({1}), ones({1})), {0}));
+  EXPECT_TRUE(has_values(a(ones({1})), {3}));
+  EXPECT_TRUE(has_values(b(ones({1})), {3}));
+  EXPECT_TRUE(has_values(c(ones({1})), {5}));
+}
+
 }  // namespace
 }  // namespace ingot
