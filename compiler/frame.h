@@ -70,7 +70,9 @@ class Frame final : public Interceptor {
   Source source_of(const Tensor& t, TrieNode& node);
   void add_result(const Call& call, int r, const Tensor& out, TrieNode& node);
   void describe_stop(TrieNode& node, Access access, int observed_buffer, Loc loc);
-  void add_stop(TrieNode::Kind kind, Access access, int observed_buffer, Loc loc);
+  std::unique_ptr<TrieNode> make_stop(TrieNode::Kind kind, Access access, int observed_buffer,
+                                      Loc loc);
+  void add_stop(std::unique_ptr<TrieNode> stop);
   void append(std::unique_ptr<TrieNode> node);
   void publish();
   void build_plans();

@@ -81,8 +81,7 @@ void Frame::refused(const Call& call, bool by_data) {
   std::unique_ptr<TrieNode> node = node_of(TrieNode::fault, call);
   entry_.count_cut(call.op.name, call.loc);
   describe_stop(*node, Access::device_order, -1, call.loc);
-  append(std::move(node));
-  next_segment();
+  add_stop(std::move(node));
 }
 
 void Frame::add_result(const Call& call, int r, const Tensor& out, TrieNode& node) {
@@ -125,11 +124,16 @@ void Frame::describe_stop(TrieNode& node, Access access, int observed_buffer, Lo
   }
 }
 
-void Frame::add_stop(TrieNode::Kind kind, Access access, int observed_buffer, Loc loc) {
+std::unique_ptr<TrieNode> Frame::make_stop(TrieNode::Kind kind, Access access, int observed_buffer,
+                                           Loc loc) {
   auto node = std::make_unique<TrieNode>();
   node->kind = kind;
   describe_stop(*node, access, observed_buffer, loc);
-  append(std::move(node));
+  return node;
+}
+
+void Frame::add_stop(std::unique_ptr<TrieNode> stop) {
+  append(std::move(stop));
   next_segment();
 }
 

@@ -26,10 +26,15 @@ void Frame::observe(Access access, const TensorImpl* t, const char* what, Loc lo
   if (!segment_touches(buffer, access == Access::read)) return;
   if (entry_.options().fullgraph) entry_.refuse_cut(what, loc);
   if (state_ == State::replay) {
-    if (TrieNode* stop = find_stop(TrieNode::cut, access, buffer)) {
-      commit_cut(*stop);
+    if (TrieNode* known = find_stop(TrieNode::cut, access, buffer)) {
+      commit_cut(*known);
       return;
     }
+  }
+  // What is referenced now decides, not what is when the pending ops have run: another thread may
+  // let go of results at any time.
+  std::unique_ptr<TrieNode> stop = make_stop(TrieNode::cut, access, buffer, loc);
+  if (state_ == State::replay) {
     const auto reason = [what] {
       return fmt::format("{} reads or exposes a value where the recorded call did not", what);
     };
@@ -38,7 +43,7 @@ void Frame::observe(Access access, const TensorImpl* t, const char* what, Loc lo
     if (state_ != State::record) return;
   }
   entry_.count_cut(what, loc);
-  add_stop(TrieNode::cut, access, buffer, loc);
+  add_stop(std::move(stop));
 }
 
 void Frame::expose(Access access, const Storage& storage) {
@@ -71,17 +76,21 @@ bool Frame::runs_at_once(const Call& call) {
 }
 
 void Frame::finish() {
+  if (state_ == State::eager) return;
   if (state_ == State::replay) {
-    if (TrieNode* stop = find_stop(TrieNode::end, Access::read, -1)) {
-      commit(*stop);
+    if (TrieNode* known = find_stop(TrieNode::end, Access::read, -1)) {
+      commit(*known);
       return;
     }
+  }
+  std::unique_ptr<TrieNode> stop = make_stop(TrieNode::end, Access::read, -1, entry_.loc());
+  if (state_ == State::replay) {
     const char* reason = "the call returned, or kept results, where the recorded call did not";
     leave_replay(
         std::hash<std::string_view>()(reason), [reason] { return reason; }, entry_.loc());
+    if (state_ != State::record) return;
   }
-  if (state_ != State::record) return;
-  add_stop(TrieNode::end, Access::read, -1, entry_.loc());
+  add_stop(std::move(stop));
   publish();
 }
 

@@ -1,4 +1,5 @@
 // A small deterministic generator of choices (SplitMix64: Steele, Lea, Flood, 2014).
+// Must not know: what is chosen.
 #pragma once
 
 #include <cstdint>

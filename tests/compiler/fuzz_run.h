@@ -1,4 +1,5 @@
 // One run of a random program: the tensors in reach, the choices, and what each statement does.
+// Must not know: how runs are compared.
 #pragma once
 
 #include <string>
