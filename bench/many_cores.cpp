@@ -57,14 +57,14 @@ std::vector<Row> many_cores() {
                                         }},
                                        {.seconds = 1, .rounds = 25});
     constexpr double kAllowed = 1.05;
-    Row row{.name = name, .unit = "us"};
-    row.ours = s[0];
-    row.limit = s[1].median();
-    row.limit_least = s[1].least();
-    row.limit_name = fmt::format("one thread; this: {}", all);
-    row.target = fmt::format("<= {} x", kAllowed);
-    row.met = row.ratio() <= kAllowed;
-    return row;
+    Row result{.name = name, .unit = "us"};
+    result.ours = s[0];
+    result.limit = s[1].median();
+    result.limit_least = s[1].least();
+    result.limit_name = fmt::format("one thread; this: {}", all);
+    result.target = fmt::format("<= {} x", kAllowed);
+    result.met = result.ratio() <= kAllowed;
+    return result;
   };
   Step eager, recorded;
   const auto compiled = compile([&] { return recorded(); }, {.name = "many_cores"});

@@ -21,14 +21,14 @@ std::vector<Row> masks() {
     const std::vector<Series> s =
         race({[&] { (void)f(); }, [&] { (void)compiled(); }}, {.seconds = 2, .rounds = 15});
     constexpr double kAllowed = 0.67;  // 1.5 times the speed
-    Row row{.name = name, .unit = "us"};
-    row.ours = s[1];
-    row.limit = s[0].median();
-    row.limit_least = s[0].least();
-    row.limit_name = "eager, one thread";
-    row.target = fmt::format("<= {} x", kAllowed);
-    row.met = row.ratio() <= kAllowed;
-    return row;
+    Row result{.name = name, .unit = "us"};
+    result.ours = s[1];
+    result.limit = s[0].median();
+    result.limit_least = s[0].least();
+    result.limit_name = "eager, one thread";
+    result.target = fmt::format("<= {} x", kAllowed);
+    result.met = result.ratio() <= kAllowed;
+    return result;
   };
   constexpr double kInf = std::numeric_limits<double>::infinity();
   std::vector<Row> rows = {

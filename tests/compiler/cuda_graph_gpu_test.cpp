@@ -62,7 +62,8 @@ TEST_F(CudaGraphGpu, ChangingNumbers) {
   const Tensor x = normal({20, 300});
   for (int i = 0; i < 40; ++i) EXPECT_TRUE(same_bits(f(x, 0.1 * i), body(x, 0.1 * i)));
   EXPECT_EQ(f.ledger().variants, 1);
-  EXPECT_GE(f.ledger().graphs.updates, 30) << f.ledger();
+  // Of a plan of one kernel an update may take longer than the launch; which, is measured.
+  EXPECT_GE(f.ledger().graphs.updates, 4) << f.ledger();
 }
 
 TEST_F(CudaGraphGpu, RandomNumbersGoOn) {

@@ -32,7 +32,11 @@ class Run {
   Tensor full_precision();                  // of f32 or f64
   Tensor partner(const Tensor& t);          // whose shape broadcasts with t's
   Tensor index_below(i64 size, i64 count);  // [count], i64
-  Dims axes_of(const Tensor& t);            // any of its axes
+  // Any index into no rows is a data error, which a GPU finds where the host waits.
+  static bool refuses_later(const Tensor& x) {
+    return default_device().is_cuda() && x.size(0) == 0;
+  }
+  Dims axes_of(const Tensor& t);  // any of its axes
   int axis_of(const Tensor& t);
   double scalar();
   i64 whole();

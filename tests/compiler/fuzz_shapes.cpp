@@ -268,7 +268,7 @@ void Run::indexing() {
       return push(scatter_add(x, axis, remainder(abs(x.to(kInt64)), size), x * 1));
     }
     case 7:
-      if (x.dim() != 2 || size == 0) return;
+      if (x.dim() != 2 || size == 0 || refuses_later(x)) return;
       name(" embedding");
       return push(embedding(x, index_below(x.size(0) == 0 ? 1 : x.size(0), 2)));
     case 8: {
@@ -281,7 +281,7 @@ void Run::indexing() {
       name(" masked_select");  // sizes that follow data
       return push(x[x > 0.5]);
     default:
-      if (size == 0) return;
+      if (size == 0 || refuses_later(x)) return;
       name(" by an index tensor");
       return push(x[index_below(x.size(0) == 0 ? 1 : x.size(0), 2)]);
   }

@@ -178,7 +178,9 @@ TEST_F(Keeps, NothingOfThreadsThatAreGone) {
   for (int i = 0; i < 100; ++i) call(i);
   const i64 heap = heap_bytes();
   for (int i = 0; i < 1000; ++i) call(i);
-  if (kHeapIsSeen) EXPECT_LT(heap_bytes() - heap, 64 << 10);
+  if (kHeapIsSeen) {
+    EXPECT_LT(heap_bytes() - heap, 64 << 10);
+  }
 }
 
 // A call that another thread's reset() overtakes ends on what it knew; its figures and its path are

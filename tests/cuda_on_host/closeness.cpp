@@ -101,10 +101,14 @@ Closeness::Closeness(const KernelArgs& args) : args_(args) {
     if (isa_level() == IsaLevel::base) {
       exact_ = op.kind == OpKind::data;
       // What gelu multiplies is 1 + erf: on its left side the roundings of erf are many last
-      // places; more where its gradient crosses zero, at -0.75.
-      last_places_ = name.substr(0, 4) != "gelu"                       ? 2
-                     : name.find("backward") == std::string_view::npos ? 64
-                                                                       : 2048;
+      // places.
+      last_places_ = name.substr(0, 4) == "gelu" ? 64 : 2;
+      if (name.substr(0, 13) == "gelu_backward") {
+        // Terms of the incoming gradient's size cancel where gelu's slope crosses zero, at -0.75.
+        last_places_ = 0;
+        relative_ = 64;
+        magnitude_ = 4 * Size(args.in[0]).largest;
+      }
     }
     return;
   }

