@@ -83,8 +83,8 @@ void CallScope::start_at(Entry& entry, const Signature& signature) {
   if (timed) started_ = clock_ns();
   entry_ = &entry;
   frame_ = new (frame_memory_) Frame(entry, *trie, timed);
-  const bool records = frame_->state() == Frame::State::record;
-  begin_event(records ? EventKind::compile : EventKind::replay, records ? "record" : "guard",
+  records_ = frame_->state() == Frame::State::record;
+  begin_event(records_ ? EventKind::compile : EventKind::replay, records_ ? "record" : "guard",
               entry.loc());
 }
 
@@ -97,7 +97,7 @@ void CallScope::begin_event(EventKind kind, const char* name, Loc loc) {
 void CallScope::end_event() {
   if (observer_ == nullptr) [[likely]]
     return;
-  missed_ ? observer_->end_missed() : observer_->end();
+  missed_ && !records_ ? observer_->end_missed() : observer_->end();
 }
 
 void CallScope::finish() {

@@ -68,6 +68,7 @@ class CallScope {
   std::uint64_t hash_ = 0;
   std::uint64_t started_ = 0;     // 0: this call is not timed
   Observer* observer_ = nullptr;  // that was told of this call's begin
+  bool records_ = false;          // it began without a path
   bool missed_ = false;           // it left its path, and the rest was not recorded
   bool outermost_;
 };

@@ -57,27 +57,30 @@ Match Frame::match(const Call& call, Tensor* out) {
     return Match::no;
   }
   TrieNode* child = cursor_->first_child.load(std::memory_order_acquire);
-  if (const Match match = try_node(*child, call); match != Match::no && child->kind == TrieNode::op)
-      [[likely]] {
+  const Match match = try_node(*child, call);
+  if (match != Match::no && child->kind == TrieNode::op) [[likely]] {
     accept(*child, call, out);
     return match;
   }
-  return match_further(*child, call, out);
+  return match_further(*child, match, call, out);
 }
 
-// Not the first op below the cursor.
-[[gnu::noinline]] Match Frame::match_further(TrieNode& first, const Call& call, Tensor* out) {
+// Not the first op below the cursor; `match` is of what is first there.
+[[gnu::noinline]] Match Frame::match_further(TrieNode& first, Match match, const Call& call,
+                                             Tensor* out) {
   const std::uint64_t operands = operands_key(call);
-  for (TrieNode* child = &first; child != nullptr;
-       child = child->next_sibling.load(std::memory_order_acquire)) {
-    if (child->operands != operands) continue;
-    const Match match = try_node(*child, call);
-    if (match == Match::no) continue;
-    if (child->kind == TrieNode::op) {
-      accept(*child, call, out);
-      return match;
+  for (TrieNode* child = &first; child != nullptr;) {
+    if (match != Match::no) {
+      if (child->kind == TrieNode::op) {
+        accept(*child, call, out);
+        return match;
+      }
+      if (reach(*child, call, out)) return Match::done;
     }
-    if (reach(*child, call, out)) return Match::done;
+    do {
+      child = child->next_sibling.load(std::memory_order_acquire);
+    } while (child != nullptr && child->operands != operands);
+    if (child != nullptr) match = try_node(*child, call);
   }
   leave_replay(
       difference_key(first, call), [&] { return difference(first, call); }, call.loc);

@@ -52,7 +52,7 @@ class Frame final : public Interceptor {
 
  private:
   Match try_node(const TrieNode& node, const Call& call);
-  Match match_further(TrieNode& first, const Call& call, Tensor* out);
+  Match match_further(TrieNode& first, Match match, const Call& call, Tensor* out);
   Match unbind(const TrieNode& node);
   bool is_slot(const TrieNode& node, int index, const TensorImpl& t);
   bool is_result(int index, const TensorImpl& t);

@@ -13,6 +13,17 @@ namespace ingot::compiler {
 
 namespace {
 
+// Of the exception that is being handled. A step asks for memory before it writes anything.
+bool ran_out_of_memory() {
+  try {
+    throw;
+  } catch (const OutOfMemoryError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 // The error of a kernel, completed with the operands and the line as eager dispatch does it.
 std::exception_ptr completed(std::exception_ptr error, const OpInfo& op,
                              const std::vector<const Meta*>& in, Loc loc) {
@@ -118,7 +129,7 @@ bool Frame::run_plan(const SegmentPlan& plan) {
     plan.plan->run(t_.binding, &failed);
     return true;
   } catch (...) {
-    if (failed == Plan::kNoArena) return false;
+    if (failed == Plan::kNoArena || (failed == 0 && ran_out_of_memory())) return false;
     std::vector<bool> ran(t_.matched.size(), false);
     for (int k = 0; k < failed; ++k) {
       for (int i : plan.plan->steps()[static_cast<std::size_t>(k)]->ops()) {

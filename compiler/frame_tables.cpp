@@ -33,7 +33,7 @@ void FrameTables::add_slot(const Slot& slot) {
   if (slot_places_.insert(slot.stamp, place) != place) *slot_places_.look_up(slot.stamp) = place;
   if (storage_places_.insert(slot.storage, place) == place) return;
   int& first = *storage_places_.look_up(slot.storage);
-  if (slots[static_cast<std::size_t>(std::min(first, place))].storage != slot.storage)
+  if (first > place || slots[static_cast<std::size_t>(first)].storage != slot.storage)
     first = place;
 }
 
@@ -51,8 +51,12 @@ int FrameTables::add_outside() {
 void FrameTables::hold(int b, Storage& storage) {
   CallBuffer& x = buffer(b);
   if (x.held) return;
-  storage.retain();
-  x.storage = &storage;
+  if (x.produced) {
+    storage.needed = true;  // no handle: who asks for the handles sees the function's
+  } else {
+    storage.retain();
+    x.storage = &storage;
+  }
   x.held = true;
   held_.push_back(b);
 }
@@ -68,17 +72,21 @@ void FrameTables::wait_for_write(int b) {
 void FrameTables::let_go(CallBuffer& b) {
   if (!b.held) return;
   b.held = false;
-  b.storage->release();
-  if (!b.produced) b.storage = nullptr;
+  if (b.produced) {
+    b.storage->needed = false;
+    if (!b.has_handles() && b.storage->data != nullptr) b.storage->drop_bytes();
+  } else {
+    b.storage->release();
+    b.storage = nullptr;
+  }
 }
 
 void FrameTables::cut_back(int n_slots, int n_buffers) {
   slots.resize(static_cast<std::size_t>(n_slots));
   while (static_cast<int>(buffers.size()) > n_buffers) {
     let_go(buffers.back());
-    buffers.pop_back();
+    buffers.pop_back();  // held_ may go on naming it: whoever gets its number is held or is not
   }
-  std::erase_if(held_, [&](int b) { return b >= n_buffers; });
 }
 
 void FrameTables::end_segment() {
@@ -89,7 +97,9 @@ void FrameTables::end_segment() {
     buffer(b).storage->state.store(ByteState::real, std::memory_order_release);
   }
   waiting_writes_.clear();
-  for (int b : held_) let_go(buffer(b));
+  for (int b : held_) {
+    if (b < static_cast<int>(buffers.size())) let_go(buffer(b));
+  }
   held_.clear();
 }
 

@@ -157,7 +157,7 @@ class Storage {
     const HeldCount::Left left = refs_.release();
     if (left == HeldCount::Left::none) {
       destroy();
-    } else if (left == HeldCount::Left::holder && data != nullptr) {
+    } else if (left == HeldCount::Left::holder && data != nullptr && !needed) {
       drop_bytes();
     }
   }
@@ -187,6 +187,7 @@ class Storage {
   std::atomic<ByteState> state{ByteState::real};
   bool borrowed = false;
   bool pinned = false;  // page-locked, from allocate_pinned()
+  bool needed = false;  // for its holder: the bytes stay although the last handle goes
 
  private:
   Storage(void* d, std::size_t n, Device where)

@@ -1,8 +1,10 @@
 // Where bytes leave and enter tensors: item, to_vector, from_vector, data_ptr, equal.
 // Each access is announced first (observe), so that a compiled call runs what is pending.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include <ingot/kernels/core/sizes.h>
 #include <ingot/kernels/ops/rows.h>
@@ -27,11 +29,15 @@ constexpr DType kDTypeOf = [] {
   if constexpr (std::is_same_v<T, bool>) return DType::boolean;
 }();
 
-// The value as the conversions of ops give it: toward zero, saturating, NaN -> 0.
+// Toward zero, saturating, NaN -> 0: as the conversions of ops, whose integers wrap however.
 template <class To, class From>
 To convert_value(From v) {
   if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
     return convert_value<To>(to_float(v));
+  } else if constexpr (std::is_integral_v<To> && std::is_integral_v<From> &&
+                       !std::is_same_v<To, bool> && !std::is_same_v<From, bool>) {
+    using Limits = std::numeric_limits<To>;
+    return static_cast<To>(std::clamp<i64>(v, Limits::min(), Limits::max()));
   } else {
     return convert<To>(Num<From>(v)).v;
   }

@@ -6,7 +6,9 @@ Cell make_cell(Scalar s, DType t) {
   Cell c{};
   switch (t) {
     case DType::f32:
-      c.f = static_cast<float>(s.to_double());
+      // As eager kernels convert it: a whole number is rounded once.
+      c.f = s.is_floating() || s.above_i64() ? static_cast<float>(s.to_double())
+                                             : static_cast<float>(s.to_int());
       break;
     case DType::f64:
       c.d = s.to_double();

@@ -12,6 +12,9 @@ namespace math {
 #if defined(__SSE4_1__) || defined(__aarch64__) || defined(__CUDACC__)
 INGOT_INLINE float floor(float x) { return INGOT_LIBM(floorf)(x); }
 INGOT_INLINE double floor(double x) { return INGOT_LIBM(floor)(x); }
+// Not -floor(-x): of a number chosen by a bool NVRTC makes -0 of +0 then.
+INGOT_INLINE float ceil(float x) { return INGOT_LIBM(ceilf)(x); }
+INGOT_INLINE double ceil(double x) { return INGOT_LIBM(ceil)(x); }
 INGOT_INLINE float trunc(float x) { return INGOT_LIBM(truncf)(x); }
 INGOT_INLINE double trunc(double x) { return INGOT_LIBM(trunc)(x); }
 #else
@@ -23,6 +26,8 @@ INGOT_INLINE double floor(double x) {
   const double r = round_even(x);
   return INGOT_LIBM(copysign)(r > x ? r - 1.0 : r, x);
 }
+INGOT_INLINE float ceil(float x) { return -floor(-x); }
+INGOT_INLINE double ceil(double x) { return -floor(-x); }
 INGOT_INLINE float trunc(float x) {
   const float a = INGOT_LIBM(fabsf)(x), r = round_even(a);
   return INGOT_LIBM(copysignf)(r > a ? r - 1.0f : r, x);
@@ -43,7 +48,7 @@ INGOT_INLINE Num<T> floor(Num<T> x) {
 }
 template <class T>
 INGOT_INLINE Num<T> ceil(Num<T> x) {
-  if constexpr (is_float<T>) return Num<T>(-math::floor(-x.v));
+  if constexpr (is_float<T>) return Num<T>(math::ceil(x.v));
   return x;
 }
 template <class T>

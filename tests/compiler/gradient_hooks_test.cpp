@@ -99,6 +99,41 @@ TEST(CompiledHooks, OneThatThrowsLeavesGradAsItWas) {
 }
 
 // A whole step with clipping hooks, retained activations and tied weights is one path.
+// What a hook reads is a break; behind it the gradient is still its only owner's.
+TEST(CompiledHooks, ThatReadAndThenWriteStayOnOnePath) {
+  std::vector<Tensor> weights;
+  for (int i = 0; i < 5; ++i) {
+    weights.push_back(noise({4}, static_cast<std::uint64_t>(i)).requires_grad_());
+    weights.back().register_hook([](const Tensor& g) {
+      Tensor h = g;
+      const float norm = (h * h).sum().item<float>();
+      if (norm > 0) h.mul_(1 / norm);
+      return Tensor();
+    });
+  }
+  const auto step = compile(
+      [&](const Tensor& x) {
+        Tensor y = x;
+        for (const Tensor& w : weights) y = tanh(y * w);
+        y.sum().backward();
+        std::vector<Tensor> grads;
+        for (Tensor& w : weights) {
+          grads.push_back(w.grad());
+          w.mutable_grad() = Tensor();
+        }
+        return grads;
+      },
+      verified());
+  const Tensor x = noise({4}, 77);
+  const std::vector<Tensor> first = step(x);
+  for (int call = 0; call < 6; ++call) {
+    const std::vector<Tensor> grads = step(x);
+    for (std::size_t i = 0; i < grads.size(); ++i) EXPECT_TRUE(same_bits(grads[i], first[i]));
+  }
+  EXPECT_EQ(step.ledger().hits, 6);
+  EXPECT_EQ(step.ledger().variants, 1);
+}
+
 TEST(CompiledHooks, ATrainingStepStaysOnePath) {
   struct Net : nn::Module {
     nn::Linear first{4, 4}, last{4, 4};

@@ -278,7 +278,6 @@ TEST(Resets, InsideTheFunctionAndAmongCallers) {
   stop = true;
   for (std::thread& t : callers) t.join();
   EXPECT_EQ(wrong, 0);
-  EXPECT_GE(f.ledger().hits, 0);
 }
 
 // Threads that record the same path at once make one variant of it, and none exceeds the limit.

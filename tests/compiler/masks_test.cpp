@@ -11,8 +11,13 @@
 #include <ingot/runtime/generator.h>
 #include <ingot/runtime/ops.h>
 
+#include "support/tensor_checks.h"
+
 namespace ingot {
 namespace {
+
+using testing_support::noise;
+using testing_support::same_bits;
 
 struct Operands {
   explicit Operands(i64 n) {
@@ -86,6 +91,31 @@ TEST(FusedMasks, GiveEagersBitsAtEveryMixOfWidths) {
   }
 }
 
+// A mask as a number is +0 or 1, and keeps its sign on the way through what follows.
+TEST(FusedMasks, ZerosKeepTheirSign) {
+  const std::pair<const char*, Tensor (*)(const Tensor&)> functions[] = {
+      {"ceil", [](const Tensor& m) { return ceil(m); }},
+      {"floor", [](const Tensor& m) { return floor(m); }},
+      {"trunc", [](const Tensor& m) { return trunc(m); }},
+      {"round", [](const Tensor& m) { return round(m); }},
+      {"neg", [](const Tensor& m) { return ceil(-m); }},
+      {"mul", [](const Tensor& m) { return m * -2.0; }},
+      {"sub", [](const Tensor& m) { return 0.0 - m; }},
+      {"div", [](const Tensor& m) { return m / -3.0; }},
+  };
+  const Tensor x = noise({3, 40}, 9);
+  for (const DType t : {kFloat32, kFloat64, kFloat16}) {
+    for (const auto& [name, f] : functions) {
+      SCOPED_TRACE(name);
+      const auto body = [t, f = f](const Tensor& a) { return f(logical_not(a > 0).to(t)); };
+      const auto compiled = compile(body);
+      for (int call = 0; call < 3; ++call) {
+        EXPECT_TRUE(same_bits(body(x), compiled(x)));
+      }
+    }
+  }
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 // Scalar code over masks took 2 to 10 times eager's time; vector code takes less than eager.
@@ -102,12 +132,14 @@ TEST(FusedMasks, AreNotSlowerThanEager) {
   for (const Program& p : programs()) {
     const auto compiled = compile([&] { return p.f(x); }, {.name = p.name});
     (void)compiled(), (void)compiled();
-    if (compiled.ledger().launches_compiled == 0) continue;  // no compiler here
+    const Ledger ledger = compiled.ledger();
+    if (ledger.compiles + ledger.memory_hits + ledger.disk_hits == 0) continue;  // no compiler
     double fused = std::numeric_limits<double>::infinity(), eager = fused;
     // On a machine that does other work too, the least of many is what each can do.
     for (int round = 0; round < 100 && (round < 8 || fused > eager); ++round) {
-      eager = std::min(eager, time([&] { return p.f(x); }));
-      fused = std::min(fused, time(compiled));
+      // A few in a row: the first may find the other's memory and has to get its own.
+      for (int i = 0; i < 3; ++i) eager = std::min(eager, time([&] { return p.f(x); }));
+      for (int i = 0; i < 3; ++i) fused = std::min(fused, time(compiled));
     }
     EXPECT_LE(fused, 1.15 * eager) << p.name << ": microseconds, fused and eager";
   }

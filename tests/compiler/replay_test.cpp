@@ -329,5 +329,14 @@ TEST(Replay, AMissSaysWhatDiffered) {
   EXPECT_TRUE(contains(ledger.misses[0].what, "[4]")) << ledger.misses[0].what;
 }
 
+// A whole number becomes a float at once, not by way of a double.
+TEST(Replay, WholeNumbersAreRoundedOnce) {
+  const i64 number = (i64{1} << 54) + (i64{1} << 30) + 1;
+  const auto body = [number](const Tensor& t) { return (t * 0 + number) * 1; };
+  const auto f = compile(body, interpreted());
+  for (int call = 0; call < 3; ++call) EXPECT_TRUE(same_bits(f(ones({3})), body(ones({3}))));
+  EXPECT_EQ(f.ledger().hits, 2);
+}
+
 }  // namespace
 }  // namespace ingot
