@@ -9,10 +9,23 @@ namespace math {
 
 // Where the CPU rounds in one instruction these are the compiler's; the others go through
 // round_even and step back, with the sign of x kept on a zero. Same bits either way.
-#if defined(__SSE4_1__) || defined(__aarch64__) || defined(__CUDACC__)
+#if defined(__CUDACC__)
+// A result has the sign of what is rounded, zeros too; it is set once more, since -0 chosen by a
+// bool came out of these instructions as +0 where the choice is between constants.
+INGOT_INLINE float floor(float x) { return INGOT_LIBM(copysignf)(INGOT_LIBM(floorf)(x), x); }
+INGOT_INLINE double floor(double x) { return INGOT_LIBM(copysign)(INGOT_LIBM(floor)(x), x); }
+INGOT_INLINE float ceil(float x) { return INGOT_LIBM(copysignf)(INGOT_LIBM(ceilf)(x), x); }
+INGOT_INLINE double ceil(double x) { return INGOT_LIBM(copysign)(INGOT_LIBM(ceil)(x), x); }
+INGOT_INLINE float trunc(float x) { return INGOT_LIBM(copysignf)(INGOT_LIBM(truncf)(x), x); }
+INGOT_INLINE double trunc(double x) { return INGOT_LIBM(copysign)(INGOT_LIBM(trunc)(x), x); }
+INGOT_INLINE float round(float x) { return INGOT_LIBM(copysignf)(round_even(x), x); }
+INGOT_INLINE double round(double x) { return INGOT_LIBM(copysign)(round_even(x), x); }
+#else
+INGOT_INLINE float round(float x) { return round_even(x); }
+INGOT_INLINE double round(double x) { return round_even(x); }
+#if defined(__SSE4_1__) || defined(__aarch64__)
 INGOT_INLINE float floor(float x) { return INGOT_LIBM(floorf)(x); }
 INGOT_INLINE double floor(double x) { return INGOT_LIBM(floor)(x); }
-// Not -floor(-x): of a number chosen by a bool NVRTC makes -0 of +0 then.
 INGOT_INLINE float ceil(float x) { return INGOT_LIBM(ceilf)(x); }
 INGOT_INLINE double ceil(double x) { return INGOT_LIBM(ceil)(x); }
 INGOT_INLINE float trunc(float x) { return INGOT_LIBM(truncf)(x); }
@@ -37,6 +50,7 @@ INGOT_INLINE double trunc(double x) {
   return INGOT_LIBM(copysign)(r > a ? r - 1.0 : r, x);
 }
 #endif
+#endif
 
 }  // namespace math
 
@@ -58,7 +72,7 @@ INGOT_INLINE Num<T> trunc(Num<T> x) {
 }
 template <class T>
 INGOT_INLINE Num<T> round(Num<T> x) {
-  if constexpr (is_float<T>) return Num<T>(math::round_even(x.v));
+  if constexpr (is_float<T>) return Num<T>(math::round(x.v));
   return x;
 }
 

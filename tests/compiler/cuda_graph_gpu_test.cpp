@@ -39,8 +39,8 @@ TEST_F(CudaGraphGpu, EveryCallWithOtherTensors) {
   }
   const GraphUse use = f.ledger().graphs;
   EXPECT_LE(use.recorded, 2);
-  EXPECT_GE(use.updates, 30) << f.ledger();
-  EXPECT_GE(use.launches, 30) << f.ledger();
+  // Of a plan of one kernel an update may take longer than the launch; which, is measured.
+  EXPECT_GE(use.updates, 4) << f.ledger();
 }
 
 TEST_F(CudaGraphGpu, InputsInTurnAreAGraphEach) {

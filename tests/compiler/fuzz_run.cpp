@@ -1,6 +1,7 @@
 #include "compiler/fuzz_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -134,13 +135,15 @@ std::vector<Tensor> Run::results(std::uint64_t seed) {
 }
 
 void Run::execute(Kind kind) {
-  constexpr void (Run::*kActions[])() = {
-      &Run::unary,     &Run::binary,   &Run::with_scalar, &Run::cast,       &Run::view,
-      &Run::reduction, &Run::product,  &Run::composite,   &Run::along_rows, &Run::indexing,
-      &Run::write,     &Run::observe,  &Run::random,      &Run::drop,       &Run::escape,
-      &Run::host,      &Run::backward, &Run::error,       &Run::guard,      &Run::nested,
-      &Run::throws,    &Run::pointer,  &Run::hook};
-  (this->*kActions[static_cast<int>(kind)])();
+  // g++'s sanitizer mistakes the index of an array of these for another number.
+  static constexpr auto kActions = std::to_array<void (Run::*)()>(
+      {&Run::unary,     &Run::binary,   &Run::with_scalar, &Run::cast,       &Run::view,
+       &Run::reduction, &Run::product,  &Run::composite,   &Run::along_rows, &Run::indexing,
+       &Run::write,     &Run::observe,  &Run::random,      &Run::drop,       &Run::escape,
+       &Run::host,      &Run::backward, &Run::error,       &Run::guard,      &Run::nested,
+       &Run::throws,    &Run::pointer,  &Run::hook});
+  const auto action = kActions[static_cast<std::size_t>(kind)];
+  (this->*action)();
 }
 
 const Tensor& Run::any() {
