@@ -1,7 +1,7 @@
 // MemoryPool: the cache of one device's blocks, by size class. A class that has no free block is
 // served from the system until the pool holds an eighth more than was ever in use at once; then
-// from larger free blocks, which are split, or the system gets free memory of other sizes back. That
-// work is bounded by the requests: sizes that come and go for ever may keep 4 times the peak.
+// from larger free blocks, which are split, or the system gets free memory of other sizes back.
+// That work is bounded by the requests: sizes that come and go for ever may keep 4 times the peak.
 // Owns: blocks, their reuse, statistics, the limit. On a GPU it is stream-ordered: a freed block
 // may be handed out again at once to work on the stream that it was taken on, since whoever gets it
 // runs behind the work that still uses it. Where other streams used it too, it waits for them.
