@@ -19,7 +19,7 @@ void move(Int64 n, void* out, Int64 out_stride, const void* in, Int64 in_stride)
       for (Int64 i = 0; i < n; ++i) y[i * out_stride] = value;
     }
   } else if (in_stride == 1 && out_stride == 1) {
-    __builtin_memcpy(y, x, static_cast<__SIZE_TYPE__>(n) * sizeof(T));
+    if (n > 0) __builtin_memcpy(y, x, static_cast<__SIZE_TYPE__>(n) * sizeof(T));
   } else if (out_stride == 1) {
     for (Int64 i = 0; i < n; ++i) y[i] = x[i * in_stride];
   } else {
@@ -82,7 +82,7 @@ void cast(Int64 n, void* out, const void* in) {
   To* __restrict y = static_cast<To*>(out);
   const From* __restrict x = static_cast<const From*>(in);
   if constexpr (is_same_type<From, To>) {
-    __builtin_memcpy(y, x, static_cast<__SIZE_TYPE__>(n) * sizeof(To));
+    if (n > 0) __builtin_memcpy(y, x, static_cast<__SIZE_TYPE__>(n) * sizeof(To));
   } else {
     for (Int64 i = 0; i < n; ++i) y[i] = stored<To>(load(x[i]));
   }
