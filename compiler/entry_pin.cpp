@@ -19,8 +19,8 @@ bool kernel_orders_stores() {
   return helps;
 }
 
-// A thread that ends leaves its reader to the next that begins, so that
-// there are never more than threads were alive at once; none is freed.
+// A thread that ends leaves its reader to the next that begins, so that there are never more
+// readers than threads were alive at once; none is freed.
 struct alignas(64) Reader {
   std::atomic<const Entry*> entry{nullptr};  // pinned
   std::atomic<bool> taken{true};

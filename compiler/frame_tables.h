@@ -37,7 +37,7 @@ struct Result {
 struct CallBuffer {
   Storage* storage;
   bool produced;             // by an op of this call
-  bool held = false;         // a reference is kept until the segment ends
+  bool held = false;         // its bytes are kept until the segment ends
   bool write_waits = false;  // an op that waits writes it in place
   int touched = -1;          // the last segment with an op that reads or writes it
   int written = -1;          // the last segment with an op that writes it

@@ -36,7 +36,7 @@ AutogradMeta& autograd_meta(TensorImpl& t);
 GradientHooks& gradient_hooks(const Tensor& t);
 
 // Throws when the call may not write its input in place (a leaf that requires grad, an expanded
-// tensor). Host side only; called for eager ops, and matched ones passed it when recorded.
+// tensor). Host side only; called before each op that writes, matched ones too.
 void check_write(const Call& call);
 
 // Copies what the call is about to overwrite and its gradients read into kept, by input; false when
